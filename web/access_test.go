@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
+	"concordat/people"
 	"concordat/store"
 	"concordat/web"
 )
@@ -380,7 +382,7 @@ func literal(e ast.Expr) (string, bool) {
 
 // operations returns, by METHOD PATH, the scope of each API operation and the roles that may use it, in the form of
 // apiDecisions.
-func operations(t *testing.T, d *testSite) map[string]string {
+func operations(t *testing.T, d *webtest.Site) map[string]string {
 	t.Helper()
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -388,7 +390,7 @@ func operations(t *testing.T, d *testSite) map[string]string {
 			Roles    []store.Role `json:"x-concordat-roles"`
 		}
 	}
-	if err := json.Unmarshal([]byte(d.person(t).get("/api/v1/openapi.json", http.StatusOK)), &doc); err != nil {
+	if err := json.Unmarshal([]byte(d.Visitor(t).Get("/api/v1/openapi.json", http.StatusOK)), &doc); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
@@ -413,10 +415,10 @@ func operations(t *testing.T, d *testSite) map[string]string {
 // TestEveryRouteIsDecided: every route has a decision, and every decision a route.
 func TestEveryRouteIsDecided(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	api := operations(t, d)
 	got := map[string]string{}
-	for _, a := range d.web.Access() {
+	for _, a := range d.Web.Access() {
 		for _, r := range []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor} {
 			if slices.Contains(a.Roles, r) {
 				got[a.Pattern] += letters[r]
@@ -481,10 +483,10 @@ func filled(pattern, id string) (method, path string) {
 // are not refused because of their role.
 func TestRolesAtEveryRoute(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	roles := map[string]*person{"": d.person(t)}
+	d := webtest.New(t, true)
+	roles := map[string]*webtest.Person{"": d.Visitor(t)}
 	for role, letter := range letters {
-		roles[letter] = d.signedIn(t, "of-"+string(role), role)
+		roles[letter] = d.SignedIn(t, "of-"+string(role), role)
 	}
 	for _, p := range roles {
 		p.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -496,7 +498,7 @@ func TestRolesAtEveryRoute(t *testing.T) {
 		}
 		method, path := filled(pattern, "none")
 		for letter, p := range roles {
-			r := p.request(method, path, nil)
+			r := p.Request(method, path, nil)
 			resp, err := p.Do(r)
 			if err != nil {
 				t.Fatal(err)
@@ -522,11 +524,11 @@ func TestRolesAtEveryRoute(t *testing.T) {
 // TestTokensAtEveryOperation tries tokens of every role and scope at every operation.
 func TestTokensAtEveryOperation(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	for role, letter := range letters {
-		p := d.signedIn(t, "of-"+string(role), role)
-		for _, scope := range web.Scopes {
-			prog := p.program(scope)
+		p := d.SignedIn(t, "of-"+string(role), role)
+		for _, scope := range people.Scopes {
+			prog := p.Program(scope)
 			for o, decision := range apiDecisions {
 				want, whose, _ := strings.Cut(decision, " ")
 				method, path := filled(o, "none")
@@ -534,7 +536,7 @@ func TestTokensAtEveryOperation(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Header.Set("Authorization", "Bearer "+prog.token)
+				r.Header.Set("Authorization", "Bearer "+prog.Token)
 				r.Header.Set("Content-Type", "application/json")
 				resp, err := http.DefaultClient.Do(r)
 				if err != nil {
@@ -556,17 +558,6 @@ func TestTokensAtEveryOperation(t *testing.T) {
 	}
 }
 
-// checkedBy submits a text and returns the path of its page, once it is done.
-func (d *testSite) checkedBy(t *testing.T, p *person, title, text string) concordat.TaskID {
-	t.Helper()
-	p.upload(http.StatusOK, url.Values{"text": {text}, "title": {title}})
-	id, ok := d.await(t)[title]
-	if !ok {
-		t.Fatalf("no check %q", title)
-	}
-	return id
-}
-
 // formats are queries for each format of a report; each names a source.
 var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" + aSource, "?format=html&" + aSource, "?format=text&" +
 	aSource, "?format=pdf&" + aSource}
@@ -574,12 +565,12 @@ var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" 
 const aSource = "site=here&library=theses&document=folios.txt"
 
 // reads requests every GET route of a check, pages and API alike, with the user's browser or token, and returns the answers by pattern.
-func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[string]*http.Response {
+func reads(t *testing.T, p *webtest.Person, prog *webtest.Program, id concordat.TaskID) map[string]*http.Response {
 	t.Helper()
 	out := map[string]*http.Response{}
 	ask := func(pattern, query, token string) {
 		method, path := filled(pattern, string(id))
-		r := p.request(method, path+query, nil)
+		r := p.Request(method, path+query, nil)
 		client := p.Client
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -589,7 +580,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		after(t, func() { resp.Body.Close() })
+		webtest.After(t, func() { resp.Body.Close() })
 		out[pattern+query] = resp
 	}
 	for pattern := range routeDecisions {
@@ -602,7 +593,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 	for o := range apiDecisions {
 		if strings.HasPrefix(o, "GET /api/v1/checks/{id}") {
 			for _, query := range formats {
-				ask(o, query, prog.token)
+				ask(o, query, prog.Token)
 			}
 		}
 	}
@@ -612,11 +603,11 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 // TestOthersReports: no route shows a submitter anything of another person's check or lets them change it.
 func TestOthersReports(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	sue := d.signedIn(t, "sue", store.RoleSubmitter)
-	id := d.checkedBy(t, olga, "Olga's essay", folios)
-	for route, resp := range reads(t, sue, sue.program("read", "check"), id) {
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	sue := d.SignedIn(t, "sue", store.RoleSubmitter)
+	id := d.CheckedBy(t, olga, "Olga's essay", webtest.Folios)
+	for route, resp := range reads(t, sue, sue.Program("read", "check"), id) {
 		if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s of another's check: %d", route, resp.StatusCode)
 		}
@@ -634,7 +625,7 @@ func TestOthersReports(t *testing.T) {
 			}
 		}
 	}
-	if page := sue.get("/checks", http.StatusOK); strings.Contains(page, "Olga") {
+	if page := sue.Get("/checks", http.StatusOK); strings.Contains(page, "Olga") {
 		t.Error("another's check is in the list")
 	}
 }
@@ -658,7 +649,7 @@ func body(t *testing.T, resp *http.Response) string {
 func TestSubmittersView(t *testing.T) {
 	t.Parallel()
 	const wording, name = "had begun to fade", "On folios" // words of the source; the submission has others there
-	essay := strings.Replace(folios, "had begun to fade", "was fading fast", 1) +
+	essay := strings.Replace(webtest.Folios, "had begun to fade", "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, c := range []struct {
 		policy                web.Policy
@@ -674,17 +665,17 @@ func TestSubmittersView(t *testing.T) {
 		{web.Policy{From: web.FromSigned, See: web.SeeReport}, false, false, false, true, true},
 	} {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
-			d := newTestSiteOf(t, false, func(o *web.Options) { o.Policy = c.policy })
-			olga := d.signedIn(t, "olga", store.RoleOfficer)
-			sue := d.signedIn(t, "sue", store.RoleSubmitter)
-			id := d.checkedBy(t, sue, "essay", essay)
+			d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = c.policy })
+			olga := d.SignedIn(t, "olga", store.RoleOfficer)
+			sue := d.SignedIn(t, "sue", store.RoleSubmitter)
+			id := d.CheckedBy(t, sue, "essay", essay)
 			const among = "words among officers"
-			olga.post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
+			olga.Post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
 			if c.afterVerdict {
-				olga.post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
+				olga.Post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
 			}
-			before := d.readings(t)
-			prog := sue.program("read")
+			before := d.Readings(t)
+			prog := sue.Program("read")
 			var withWording, withName, withScore, shown int
 			for route, resp := range reads(t, sue, prog, id) {
 				text := body(t, resp)
@@ -719,54 +710,39 @@ func TestSubmittersView(t *testing.T) {
 			if c.wording && withWording == 0 || c.name && withName == 0 || c.score && withScore == 0 {
 				t.Errorf("shown: wording %d times, name %d, score %d", withWording, withName, withScore)
 			}
-			if got := d.readings(t) - before; got == 0 && shown > 0 {
+			if got := d.Readings(t) - before; got == 0 && shown > 0 {
 				t.Errorf("no reading is in the audit, %d routes showed something", shown)
 			}
-			if page := olga.get("/checks/"+string(id)+"/report", http.StatusOK); !strings.Contains(page, wording) {
+			if page := olga.Get("/checks/"+string(id)+"/report", http.StatusOK); !strings.Contains(page, wording) {
 				t.Error("the officer does not see the wording")
 			}
 		})
 	}
 }
 
-// readings counts the audit entries about reports that were read.
-func (d *testSite) readings(t *testing.T) (n int) {
-	t.Helper()
-	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range lines {
-		if l.Action == "report_read" {
-			n++
-		}
-	}
-	return n
-}
-
 // TestEveryReadingIsAudited: reading a report leaves an audit entry, whatever the route.
 func TestEveryReadingIsAudited(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	id := d.checkedBy(t, olga, "essay", folios)
-	prog := olga.program("read")
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	id := d.CheckedBy(t, olga, "essay", webtest.Folios)
+	prog := olga.Program("read")
 	shown := 0
 	for pattern := range routeDecisions {
 		if !strings.HasPrefix(pattern, "GET /checks/{id}") {
 			continue
 		}
 		// A new reader each time, because someone who reads several parts of a report is recorded only once in a while.
-		reader := d.signedIn(t, "reader of "+pattern, store.RoleOfficer)
-		before := d.readings(t)
+		reader := d.SignedIn(t, "reader of "+pattern, store.RoleOfficer)
+		before := d.Readings(t)
 		_, path := filled(pattern, string(id))
-		resp, err := reader.Get(d.URL + path + "?" + aSource)
+		resp, err := reader.Client.Get(d.URL + path + "?" + aSource)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if text := body(t, resp); resp.StatusCode == http.StatusOK && (strings.Contains(text, "On folios") ||
 			strings.Contains(text, "paper of the folios")) {
-			if shown++; d.readings(t) == before {
+			if shown++; d.Readings(t) == before {
 				t.Errorf("%s shows a report and leaves no line", pattern)
 			}
 		}
@@ -776,9 +752,9 @@ func TestEveryReadingIsAudited(t *testing.T) {
 		t.Errorf("only %d routes show the report", shown)
 	}
 	for _, format := range []string{"json", "csv", "html"} {
-		before := d.readings(t)
-		prog.call(http.MethodGet, "/api/v1/checks/"+string(id)+"/report?format="+format, http.StatusOK, nil)
-		if d.readings(t) != before+1 {
+		before := d.Readings(t)
+		prog.Call(http.MethodGet, "/api/v1/checks/"+string(id)+"/report?format="+format, http.StatusOK, nil)
+		if d.Readings(t) != before+1 {
 			t.Errorf("the interface gives %s and leaves no line", format)
 		}
 	}

@@ -9,42 +9,21 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/site"
 	"concordat/store"
 )
 
-// alerts stores three alerts: a check of this site matched a document here, a partner was told about the first words of folios,
-// and a partner was told of a match but not of the document.
-func (d *testSite) alerts(t testing.TB, task concordat.TaskID) (found, told, untold int64) {
-	t.Helper()
-	put := func(a store.Alert) int64 {
-		a.At = time.Now()
-		seq, err := d.store.Alerts.PutAlert(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return seq
-	}
-	here := concordat.Ref{Site: "here", Library: "theses", Document: "folios.txt"}
-	found = put(store.Alert{Task: task, Source: here, Title: "A <late> one", Sentences: 2, Spans: []concordat.Span{{Start: 4, End: 16}}})
-	of := store.Alert{Side: store.AlertTold, Partner: "SOUTH", Job: "0a0b", Purpose: "thesis", Asked: time.Now().Add(-time.Hour), Source: here}
-	named := of
-	named.Level, named.Title, named.Sentences, named.Spans = concordat.ShowMetadata, "On folios", 2, []concordat.Span{{Start: 4, End: 16}}
-	told = put(named)
-	of.Level, of.Source.Document, of.Job = concordat.ShowExists, "", "0c"
-	return found, told, put(of)
-}
-
 // TestAlertPages: an officer sees what later documents matched on both sides, reads an alert, and marks it as handled.
 func TestAlertPages(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	if page := olga.get("/alerts", http.StatusOK); !strings.Contains(page, "No alerts here") || strings.Contains(page, "badge") {
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	if page := olga.Get("/alerts", http.StatusOK); !strings.Contains(page, "No alerts here") || strings.Contains(page, "badge") {
 		t.Errorf("no alerts:\n%s", page)
 	}
-	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
-	list := olga.get("/alerts", http.StatusOK)
+	found, told, untold := d.AddAlerts(t, d.CheckedBy(t, olga, "essay", webtest.Folios))
+	list := olga.Get("/alerts", http.StatusOK)
 	for _, want := range []string{"A &lt;late&gt; one", "South &lt;Site&gt; was notified of a document at this site", "On folios", "Not disclosed",
 		`<span class="badge">3<`} {
 		if !strings.Contains(list, want) {
@@ -52,45 +31,45 @@ func TestAlertPages(t *testing.T) {
 		}
 	}
 	path := func(n int64) string { return "/alerts/" + strconv.FormatInt(n, 10) }
-	page := olga.get(path(told), http.StatusOK)
-	for _, want := range []string{folios[4:16], "0a0b", "thesis", "Read</span> olga", `value="handle"`} {
+	page := olga.Get(path(told), http.StatusOK)
+	for _, want := range []string{webtest.Folios[4:16], "0a0b", "thesis", "Read</span> olga", `value="handle"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	if page = olga.get(path(untold), http.StatusOK); strings.Contains(page, "folios") || strings.Contains(page, "blockquote") {
+	if page = olga.Get(path(untold), http.StatusOK); strings.Contains(page, "folios") || strings.Contains(page, "blockquote") {
 		t.Errorf("what was not told is shown:\n%s", page)
 	}
-	if page = olga.get(path(found), http.StatusOK); !strings.Contains(page, "<blockquote") || !strings.Contains(page, `href="/checks/`) {
+	if page = olga.Get(path(found), http.StatusOK); !strings.Contains(page, "<blockquote") || !strings.Contains(page, `href="/checks/`) {
 		t.Errorf("found:\n%s", page)
 	}
-	olga.post(path(told), http.StatusBadRequest, url.Values{"action": {"burn"}})
-	if page = olga.post(path(told), http.StatusOK, url.Values{"action": {"handle"}}); !strings.Contains(page, "Handled</span> olga") {
+	olga.Post(path(told), http.StatusBadRequest, url.Values{"action": {"burn"}})
+	if page = olga.Post(path(told), http.StatusOK, url.Values{"action": {"handle"}}); !strings.Contains(page, "Handled</span> olga") {
 		t.Errorf("handled:\n%s", page)
 	}
-	if list = olga.get("/alerts", http.StatusOK); strings.Contains(list, "On folios") || strings.Contains(list, "badge") {
+	if list = olga.Get("/alerts", http.StatusOK); strings.Contains(list, "On folios") || strings.Contains(list, "badge") {
 		t.Errorf("after all is read and one handled:\n%s", list)
 	}
-	if list = olga.get("/alerts?all=yes", http.StatusOK); !strings.Contains(list, "On folios") {
+	if list = olga.Get("/alerts?all=yes", http.StatusOK); !strings.Contains(list, "On folios") {
 		t.Errorf("with those handled:\n%s", list)
 	}
-	if page = olga.post(path(told), http.StatusOK, url.Values{"action": {"reopen"}}); !strings.Contains(page, `value="handle"`) {
+	if page = olga.Post(path(told), http.StatusOK, url.Values{"action": {"reopen"}}); !strings.Contains(page, `value="handle"`) {
 		t.Errorf("opened again:\n%s", page)
 	}
 	for _, no := range []string{"/alerts/99", "/alerts/x", "/alerts/-1"} {
-		olga.get(no, http.StatusNotFound)
+		olga.Get(no, http.StatusNotFound)
 	}
-	if n := d.actions(t); n["alert_read"] != 3 || n["alert_handle"] != 1 || n["alert_reopen"] != 1 {
+	if n := d.Actions(t); n["alert_read"] != 3 || n["alert_handle"] != 1 || n["alert_reopen"] != 1 {
 		t.Errorf("audit %v", n)
 	}
-	d.signedIn(t, "sue", store.RoleSubmitter).get(path(told), http.StatusForbidden)
+	d.SignedIn(t, "sue", store.RoleSubmitter).Get(path(told), http.StatusForbidden)
 	// Passages of a text other than the alert's are not shown.
-	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
+	if err := d.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "folios.txt", Text: "Quite another text stands here by now, and it says nothing of leaves."}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	page = olga.get(path(told), http.StatusOK)
+	page = olga.Get(path(told), http.StatusOK)
 	if strings.Contains(page, "<blockquote") || !strings.Contains(page, "The text is no longer here") {
 		t.Errorf("of another text:\n%s", page)
 	}
@@ -100,32 +79,32 @@ func TestAlertPages(t *testing.T) {
 // officers only, and says who has read and handled them.
 func TestLaterInReport(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
-	task := d.checkedBy(t, sue, "essay", folios)
+	d := webtest.New(t, false)
+	olga, sue := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter)
+	task := d.CheckedBy(t, sue, "essay", webtest.Folios)
 	page := "/checks/" + string(task)
-	if got := olga.get(page, http.StatusOK); strings.Contains(got, "Found since then") {
+	if got := olga.Get(page, http.StatusOK); strings.Contains(got, "Found since then") {
 		t.Errorf("before any alert:\n%s", got)
 	}
-	found, _, _ := d.alerts(t, task)
+	found, _, _ := d.AddAlerts(t, task)
 	alert := "/alerts/" + strconv.FormatInt(found, 10)
-	if got := olga.get(page, http.StatusOK); !strings.Contains(got, "Found since then") || !strings.Contains(got, `href="`+alert+`"`) ||
+	if got := olga.Get(page, http.StatusOK); !strings.Contains(got, "Found since then") || !strings.Contains(got, `href="`+alert+`"`) ||
 		!strings.Contains(got, "A &lt;late&gt; one") || !strings.Contains(got, ">Unread<") {
 		t.Errorf("the page:\n%s", got)
 	}
-	olga.post(alert, http.StatusOK, url.Values{"action": {"handle"}})
+	olga.Post(alert, http.StatusOK, url.Values{"action": {"handle"}})
 	for format, want := range map[string]string{"html": "A &lt;late&gt; one, from All &lt;theses&gt;", "json": `"later": [`} {
-		got := olga.get(page+"/report?format="+format, http.StatusOK)
+		got := olga.Get(page+"/report?format="+format, http.StatusOK)
 		words := strings.Join(strings.Fields(got), " ")
 		if !strings.Contains(words, want) || format != "json" && !strings.Contains(words, "Handled by olga on ") ||
 			format == "json" && !strings.Contains(words, `"handled": { "by": "olga",`) {
 			t.Errorf("%s:\n%s", format, got)
 		}
-		if got := sue.get(page+"/report?format="+format, http.StatusOK); strings.Contains(got, `"later"`) || strings.Contains(got, "since then") {
+		if got := sue.Get(page+"/report?format="+format, http.StatusOK); strings.Contains(got, `"later"`) || strings.Contains(got, "since then") {
 			t.Errorf("a submitter's %s:\n%s", format, got)
 		}
 	}
-	if got := sue.get(page, http.StatusOK); strings.Contains(got, "Found since then") {
+	if got := sue.Get(page, http.StatusOK); strings.Contains(got, "Found since then") {
 		t.Errorf("a submitter's page:\n%s", got)
 	}
 }
@@ -134,18 +113,18 @@ func TestLaterInReport(t *testing.T) {
 // report says so on its page and in each file, by what the repository, the file or a partner says of its authors.
 func TestLaterByTheSameAuthor(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.upload(http.StatusOK, url.Values{"title": {"essay"}, "text": {folios}, "author": {"Jane Roe (0000-0002-1825-0097)"}})
-	task := d.await(t)["essay"]
-	d.alerts(t, task)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Upload(http.StatusOK, url.Values{"title": {"essay"}, "text": {webtest.Folios}, "author": {"Jane Roe (0000-0002-1825-0097)"}})
+	task := d.Await(t)["essay"]
+	d.AddAlerts(t, task)
 	for _, a := range []store.Alert{
 		{Task: task, Source: concordat.Ref{Site: "SOUTH", Library: "theses", Document: "f00d"}, Title: "Another", Author: "J. Roe",
 			Level: concordat.ShowMetadata},
 		{Task: task, Source: concordat.Ref{Site: "SOUTH", Library: "theses", Document: "beef"}, Title: "A third", Author: "Ann Poe",
 			Level: concordat.ShowMetadata}} {
 		a.At = time.Now()
-		if _, err := d.store.Alerts.PutAlert(t.Context(), a); err != nil {
+		if _, err := d.Store.Alerts.PutAlert(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,14 +133,14 @@ func TestLaterByTheSameAuthor(t *testing.T) {
 	page := "/checks/" + string(task)
 	count := func(address string, words string, want int) {
 		t.Helper()
-		got := strings.Join(strings.Fields(olga.get(address, http.StatusOK)), " ")
+		got := strings.Join(strings.Fields(olga.Get(address, http.StatusOK)), " ")
 		if n := strings.Count(got, words); n != want {
 			t.Errorf("%s: %q %d times, want %d:\n%s", address, words, n, want, got)
 		}
 	}
 	count(page, named, 1)
 	count(page, same, 0)
-	err := d.store.Harvest.PutWorks(t.Context(), "theses", map[concordat.DocumentID]concordat.Work{"folios.txt": {
+	err := d.Store.Harvest.PutWorks(t.Context(), "theses", map[concordat.DocumentID]concordat.Work{"folios.txt": {
 		Creators: concordat.ParseCreators("Roe, J. (0000-0002-1825-0097)")}})
 	if err != nil {
 		t.Fatal(err)
@@ -177,10 +156,10 @@ func TestLaterByTheSameAuthor(t *testing.T) {
 // TestAlertAPI: programs see and mark alerts as people do.
 func TestAlertAPI(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
-	p := olga.program("read", "review")
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	found, told, untold := d.AddAlerts(t, d.CheckedBy(t, olga, "essay", webtest.Folios))
+	p := olga.Program("read", "review")
 	var all struct {
 		Alerts []struct {
 			Number            int64
@@ -192,7 +171,7 @@ func TestAlertAPI(t *testing.T) {
 	list := func(query string, want ...int64) {
 		t.Helper()
 		all.Alerts, all.Next = nil, ""
-		p.json("GET", "/api/v1/alerts"+query, "", http.StatusOK, &all)
+		p.JSON("GET", "/api/v1/alerts"+query, "", http.StatusOK, &all)
 		if len(all.Alerts) != len(want) {
 			t.Fatalf("%s: %+v", query, all)
 		}
@@ -208,12 +187,13 @@ func TestAlertAPI(t *testing.T) {
 	list("?limit=2&cursor="+url.QueryEscape(all.Next), found)
 	one := "/api/v1/alerts/" + strconv.FormatInt(told, 10)
 	var changed struct{ Passages []string }
-	if p.json("POST", one, `{"action":"handle"}`, http.StatusOK, &changed); len(changed.Passages) != 1 || changed.Passages[0] != folios[4:16] {
+	if p.JSON("POST", one, `{"action":"handle"}`, http.StatusOK, &changed); len(changed.Passages) != 1 ||
+		changed.Passages[0] != webtest.Folios[4:16] {
 		t.Errorf("handled %+v", changed)
 	}
-	p.json("POST", one, `{"action":"burn"}`, http.StatusUnprocessableEntity, nil)
-	p.json("GET", "/api/v1/alerts/99", "", http.StatusNotFound, nil)
-	p.json("GET", "/api/v1/alerts?cursor=x", "", http.StatusBadRequest, nil)
+	p.JSON("POST", one, `{"action":"burn"}`, http.StatusUnprocessableEntity, nil)
+	p.JSON("GET", "/api/v1/alerts/99", "", http.StatusNotFound, nil)
+	p.JSON("GET", "/api/v1/alerts?cursor=x", "", http.StatusBadRequest, nil)
 	list("?open=true", untold, found)
 	list("?side=told", untold, told)
 	if a := all.Alerts[1]; a.Handled == nil || a.Read == nil || a.Partner != "SOUTH" || a.Document != "folios.txt" {

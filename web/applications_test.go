@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat/internal/corpora"
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -67,10 +68,10 @@ func TestApplications(t *testing.T) {
 		t.Skip("compares 400 documents: CONCORDAT_LONG=1")
 	}
 	body, kind := applicationForm(t)
-	d := newTestSite(t, false)
-	ctx, complaints := browser(t, d.URL, 1360)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	r := olga.request(http.MethodPost, "/batches", body)
+	d := webtest.New(t, false)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	r := olga.Request(http.MethodPost, "/batches", body)
 	r.Header.Set("Content-Type", kind)
 	resp, err := olga.Do(r)
 	if err != nil {
@@ -78,7 +79,7 @@ func TestApplications(t *testing.T) {
 	}
 	_ = resp.Body.Close() // only the address is wanted
 	path := resp.Request.URL.Path
-	if b := d.awaitBatch(t, path); b.State != "done" {
+	if b := d.AwaitBatch(t, path); b.State != "done" {
 		t.Fatalf("the batch is %s: %v", b.State, b.Cause)
 	}
 	// Processor time of the page's thread, which other work on the machine does not affect.
@@ -102,12 +103,12 @@ func TestApplications(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	cost("", sessionOf(d, "olga"), performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
+	cost("", webtest.SessionOf(d, "olga"), performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
 	cost("page with heat map", chromedp.Navigate(d.URL+path), chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery))
 	for _, tab := range []string{"graph", "time", "heat"} {
 		cost(tab, chromedp.Evaluate(`document.querySelector("[data-tab=`+tab+`]").click()`, nil),
 			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery))
-		cost("", shot(t, "applications-"+tab, 1360))
+		cost("", webtest.Shot(t, "applications-"+tab, 1360))
 	}
 	cost("threshold moved", chromedp.Evaluate(`document.querySelector("#threshold").value = 5;
 		document.querySelector("#threshold").dispatchEvent(new Event("input"))`, nil))

@@ -3,10 +3,12 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +20,11 @@ import (
 
 	"concordat/internal/axe"
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/report/language"
 	"concordat/store"
+	"concordat/web"
+	"concordat/web/pages/settings"
 )
 
 // shownPages maps the pattern of each page to its addresses; C stands for a check with a report. A page that is neither
@@ -171,31 +176,31 @@ func (l look) theme() chromedp.Action {
 
 // shownSite returns a site with something on every page, its administrator ada, and a replacer that adapts the addresses of shownPages to
 // the site.
-func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
+func shownSite(t *testing.T) (*webtest.Site, *webtest.Person, *strings.Replacer) {
 	t.Helper()
-	d := newTestSiteOf(t, false, showSettings)
-	ada := d.signedIn(t, "ada", store.RoleAdministrator)
-	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x", "paged.pdf", paged)
-	ids := d.await(t)
-	d.incoming(t, "one", time.Now().Add(24*time.Hour))
-	d.alerts(t, ids["essay.txt"])
-	d.sharedCase(t)
-	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
+	d := webtest.NewWith(t, false, showSettings)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
+	ada.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios, "broken.bad", "x", "paged.pdf", paged)
+	ids := d.Await(t)
+	d.AddRequest(t, "one", time.Now().Add(24*time.Hour))
+	d.AddAlerts(t, ids["essay.txt"])
+	d.AddCase(t)
+	ada.Post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
-	if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+	if err := d.Store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
 		Words: "six words"}); err != nil {
 		t.Fatal(err)
 	}
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel.\n\n"
-	batch := ada.handBatch(http.StatusOK, url.Values{"title": {"Call"}}, "a.txt", question+ledger+keeper, "b.txt", question+ledger,
-		"c.txt", question+folios, "d.txt", question+strings.Repeat("The granary was counted every year by another clerk. ", 3),
+	batch := ada.HandBatch(http.StatusOK, url.Values{"title": {"Call"}}, "a.txt", question+ledger+keeper, "b.txt", question+ledger,
+		"c.txt", question+webtest.Folios, "d.txt", question+strings.Repeat("The granary was counted every year by another clerk. ", 3),
 		"e.txt", question+"A ferry crossed the sound twice in the night, and the pilot wrote both of the times on a slate beside his door.")
-	d.awaitBatch(t, batch)
-	d.source(t, "repo")
-	d.notified(t)
-	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
+	d.AwaitBatch(t, batch)
+	d.AddSource(t, "repo")
+	notified(t, d)
+	hook := regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`).FindString(ada.Post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
-	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})
+	ada.Post(hook, http.StatusOK, url.Values{"action": {"ping"}})
 	return d, ada, strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"),
 		"LEADS", leadBatch(t, d), "/BAD",
 		"/"+string(ids["broken"]),
@@ -211,7 +216,7 @@ func TestAccessible(t *testing.T) {
 	}
 	d, _, fill := shownSite(t)
 	known := map[string]bool{}
-	for _, a := range d.web.Access() {
+	for _, a := range d.Web.Access() {
 		if strings.HasPrefix(a.Pattern, "GET ") && slices.Contains(a.Roles, store.RoleAdministrator) {
 			known[a.Pattern] = true
 			if shownPages[a.Pattern] == nil && unshownPages[a.Pattern] == "" {
@@ -235,7 +240,7 @@ func TestAccessible(t *testing.T) {
 		// The time of a window is limited, but is enough for a few pages on any machine.
 		open := func(t *testing.T, session string) context.Context {
 			t.Helper()
-			ctx := window(t, look.width)
+			ctx := webtest.Window(t, look.width)
 			if err := chromedp.Run(ctx, look.theme(), cookie("language", look.language), cookie("session", session)); err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +252,7 @@ func TestAccessible(t *testing.T) {
 				var wide, hidden, words string // the first element that is too wide, the first that is cut off, and the text
 				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
 					chromedp.Evaluate(standsOut, &wide), chromedp.Evaluate(cut, &hidden), chromedp.Evaluate("document.body.innerText", &words),
-					shot(t, look.name(path), look.width)); err != nil {
+					webtest.Shot(t, look.name(path), look.width)); err != nil {
 					t.Fatalf("%s: %v", path, err)
 				}
 				faults, err := axe.Violations(ctx)
@@ -283,4 +288,64 @@ func TestAccessible(t *testing.T) {
 			t.Run("ada", func(t *testing.T) { visit(t, "secret-of-ada", few) })
 		}
 	}
+}
+
+// notified stores notifications in every state, with answers in every state.
+func notified(t testing.TB, d *webtest.Site) {
+	t.Helper()
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for i, state := range store.NotificationStates {
+		n := store.Notification{ID: fmt.Sprint("n", i), Account: "ada", Activity: fmt.Sprint("urn:uuid:", i),
+			Kind: "Offer coar-notify:ReviewAction", Origin: "https://repository.example.edu/server",
+			Inbox:  "https://repository.example.edu/server/ldn/inbox",
+			Object: fmt.Sprintf("https://repository.example.edu/items/%d", 4711+i), Body: []byte(`{}`), State: state,
+			Due: at.AddDate(9, 0, 0), Made: at}
+		if state == store.NotificationFailed {
+			n.Cause = "https://repository.example.edu/items/4714 cannot be read: the answer was 404 Not Found."
+		}
+		var answers []store.NotificationAnswer
+		for j, kind := range []string{"TentativeAccept", "Accept"} {
+			answers = append(answers, store.NotificationAnswer{ID: fmt.Sprint(i, j), Kind: kind, Body: []byte(`{}`), Due: at,
+				Until: at.AddDate(9, 0, 0), Made: at})
+		}
+		if _, _, err := d.Store.Notifications.TakeNotification(t.Context(), n, answers...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, state := range []store.DeliveryState{store.DeliveryDelivered, store.DeliveryDead, store.DeliveryPending} {
+		r, _, err := d.Store.Notifications.ClaimReply(t.Context(), time.Hour)
+		if err == nil {
+			r.State, r.Due = state, at.AddDate(9, 0, 0)
+			if state != store.DeliveryDelivered {
+				r.Status, r.Cause = http.StatusServiceUnavailable, "the answer was 503 Service Unavailable"
+			}
+			err = d.Store.Notifications.KeepReply(t.Context(), r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// showSettings gives a site a setting of each form, an index under construction, and an encoder that could not be fetched.
+func showSettings(o *web.Options) {
+	yesNo := []string{"true", "false"}
+	all := []settings.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},
+		{Key: "check.threshold", Value: "0.3"}, {Key: "check.probe", Value: "one", Words: []string{"exact", "one"}},
+		{Key: "check.short", Value: "true", Words: yesNo}, {Key: "check.again_days", Value: "0", Least: "0", Most: "3650"},
+		{Key: "submissions.add", Value: "ask", Words: []string{"never", "ask", "verdict"}},
+		{Key: "report.exclude_quotes", Value: "false", Words: yesNo}, {Key: "report.min_source_share", Value: "0.01"},
+		{Key: "report.common_above", Value: "20"}, {Key: "report.exclude_kinds", Value: "near, summary"},
+		{Key: "meaning.leads", Value: "on", Words: []string{"off", "on"}},
+		{Key: "meaning.index", Value: "true", Words: []string{"false", "true", "encoder"}},
+		{Key: "check.forward", Value: "unmatched", Words: []string{"unmatched", "all", "none"}},
+		{Key: "log.level", Value: "info", Words: []string{"debug", "info"}}}
+	for i := range all {
+		all[i].Origin, all[i].Live, all[i].Changeable = "default", true, true
+	}
+	all = append(all, settings.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"})
+	o.Settings = webtest.FixedSettings(all)
+	o.Meaning = &webtest.ScriptedMeaning{Now: settings.Meaning{Leads: true,
+		Index:   settings.MeaningIndex{On: true, Documents: 300, Lacking: 100, Making: true, Done: 200, All: 300},
+		Encoder: settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderFetch, Detail: "no route to the registry"}}}
 }

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/client"
+	"concordat/internal/webtest"
 	"concordat/site/batch"
 	"concordat/store"
 )
@@ -28,9 +29,9 @@ const (
 )
 
 // leadBatch submits a batch of ann's with two documents, one of which says in other words what the other says, and returns its path.
-func leadBatch(t *testing.T, d *testSite) string {
+func leadBatch(t *testing.T, d *webtest.Site) string {
 	t.Helper()
-	files := store.OpenFiles(filepath.Join(d.dir, "originals"))
+	files := store.OpenFiles(filepath.Join(d.Dir, "originals"))
 	var inputs []store.BatchInput
 	for _, f := range [][2]string{{"essay.txt", glassAgain}, {"glass.txt", glass}} {
 		hash, _, err := files.Put(t.Context(), strings.NewReader(f[1]), 1<<20)
@@ -39,11 +40,11 @@ func leadBatch(t *testing.T, d *testSite) string {
 		}
 		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
 	}
-	id, err := d.batches.Submit(t.Context(), "ann", "Two essays", batch.Job{NoLibraries: true, Leads: true}, inputs, nil)
+	id, err := d.Batches.Submit(t.Context(), "ann", "Two essays", batch.Job{NoLibraries: true, Leads: true}, inputs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := d.awaitBatch(t, id); b.State != concordat.TaskDone {
+	if b := d.AwaitBatch(t, id); b.State != concordat.TaskDone {
 		t.Fatalf("%s: %s", b.State, b.Cause)
 	}
 	return "/batches/" + id
@@ -53,18 +54,18 @@ func leadBatch(t *testing.T, d *testSite) string {
 // with a reason for both reports, and undoes the decision; tables and the API show it.
 func TestBatchLeadPages(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ann, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+	d := webtest.New(t, false)
+	ann, officer := d.SignedIn(t, "ann", store.RoleSubmitter), d.SignedIn(t, "olga", store.RoleOfficer)
 	path := leadBatch(t, d)
-	page := officer.get(path, http.StatusOK)
-	officer.wants(page, `id="leads"`, "says the same in other words", "made the guild shift all its glass furnaces", "glass blowers moved",
+	page := officer.Get(path, http.StatusOK)
+	officer.Wants(page, `id="leads"`, "says the same in other words", "made the guild shift all its glass furnaces", "glass blowers moved",
 		`href="`+path+`/pairs/1/2#leads"`, `value="count-lead"`, `action="`+path+`/leads/1/2"`, "leads.csv")
-	if mine := ann.get(path, http.StatusOK); strings.Contains(mine, `value="count-lead"`) {
+	if mine := ann.Get(path, http.StatusOK); strings.Contains(mine, `value="count-lead"`) {
 		t.Error("a submitter is offered to decide")
 	}
-	officer.wants(officer.get(path+"/pairs/1/2", http.StatusOK), `<section id="leads"`, `class="two joined"`)
+	officer.Wants(officer.Get(path+"/pairs/1/2", http.StatusOK), `<section id="leads"`, `class="two joined"`)
 
-	program := officer.program("read", "check")
+	program := officer.Program("read", "check")
 	var got struct {
 		Asked bool
 		Leads []batch.LeadLine
@@ -73,7 +74,7 @@ func TestBatchLeadPages(t *testing.T) {
 	read := func(query string) int {
 		t.Helper()
 		got.Leads = nil
-		program.call("GET", "/api/v1"+path+"/leads"+query, http.StatusOK, &got)
+		program.Call("GET", "/api/v1"+path+"/leads"+query, http.StatusOK, &got)
 		return len(got.Leads)
 	}
 	if read("") != 1 || !got.Asked || len(got.Many) != 0 || len(got.Leads[0].Pairs) < 3 || got.Leads[0].State != "open" {
@@ -86,21 +87,21 @@ func TestBatchLeadPages(t *testing.T) {
 	if read("?state=counted") != 0 || read("?kind=translation") != 0 || read("?kind=rewording&state=open") != 1 {
 		t.Error("filters do not filter")
 	}
-	program.call("GET", "/api/v1"+path+"/leads?state=x", http.StatusUnprocessableEntity, nil)
+	program.Call("GET", "/api/v1"+path+"/leads?state=x", http.StatusUnprocessableEntity, nil)
 
 	form := func(action, why string) url.Values {
 		return url.Values{"action": {action}, "comment": {why}, "start": {strconv.Itoa(l.Span.Start)}, "end": {strconv.Itoa(l.Span.End)},
 			"source_start": {strconv.Itoa(l.SourceSpan.Start)}, "source_end": {strconv.Itoa(l.SourceSpan.End)}}
 	}
-	officer.post(path+"/leads/1/2", http.StatusBadRequest, form("count-lead", " "))
-	officer.post(path+"/leads/1/2", http.StatusBadRequest, form("praise-lead", "x"))
-	officer.post(path+"/leads/2/1", http.StatusNotFound, form("count-lead", "x"))
-	ann.post(path+"/leads/1/2", http.StatusForbidden, form("count-lead", "x"))
-	officer.post(path+"/leads/1/2", http.StatusOK, form("count-lead", "sentence for sentence"))
-	officer.wants(officer.get(path, http.StatusOK), "Counted by olga: sentence for sentence", `value="open-lead"`, "the lead counts")
+	officer.Post(path+"/leads/1/2", http.StatusBadRequest, form("count-lead", " "))
+	officer.Post(path+"/leads/1/2", http.StatusBadRequest, form("praise-lead", "x"))
+	officer.Post(path+"/leads/2/1", http.StatusNotFound, form("count-lead", "x"))
+	ann.Post(path+"/leads/1/2", http.StatusForbidden, form("count-lead", "x"))
+	officer.Post(path+"/leads/1/2", http.StatusOK, form("count-lead", "sentence for sentence"))
+	officer.Wants(officer.Get(path, http.StatusOK), "Counted by olga: sentence for sentence", `value="open-lead"`, "the lead counts")
 	id := strings.TrimPrefix(path, "/batches/")
 	for n := 1; n <= 2; n++ {
-		officer.wants(officer.get(fmt.Sprintf("/checks/%s-%d", id, n), http.StatusOK), "Counted by olga", "sentence for sentence")
+		officer.Wants(officer.Get(fmt.Sprintf("/checks/%s-%d", id, n), http.StatusOK), "Counted by olga", "sentence for sentence")
 	}
 	// Undoing it in only one of the reports also works.
 	if read("?state=counted") != 1 || got.Leads[0].By != "olga" || got.Leads[0].Comment != "sentence for sentence" {
@@ -108,14 +109,14 @@ func TestBatchLeadPages(t *testing.T) {
 	}
 	where := fmt.Sprintf(`{"number_a":1,"number_b":2,"span":{"start":%d,"end":%d},"source_span":{"start":%d,"end":%d},"state":`, l.Span.Start,
 		l.Span.End, l.SourceSpan.Start, l.SourceSpan.End)
-	program.json("POST", "/api/v1"+path+"/leads", where+`"set_aside"}`, http.StatusBadRequest, nil)
-	program.json("POST", "/api/v1"+path+"/leads", where+`"set_aside","comment":"a textbook"}`, http.StatusOK, nil)
+	program.JSON("POST", "/api/v1"+path+"/leads", where+`"set_aside"}`, http.StatusBadRequest, nil)
+	program.JSON("POST", "/api/v1"+path+"/leads", where+`"set_aside","comment":"a textbook"}`, http.StatusOK, nil)
 	if read("?state=set_aside") != 1 || got.Leads[0].Comment != "a textbook" {
 		t.Errorf("set aside %+v", got.Leads)
 	}
-	officer.wants(officer.get(path+"/tables/leads.csv", http.StatusOK),
+	officer.Wants(officer.Get(path+"/tables/leads.csv", http.StatusOK),
 		`"essay.txt","essay.txt","glass.txt","glass.txt",`, `,"set_aside","olga","a textbook"`)
-	c := d.client(t, "cleo", store.RoleOfficer, "read", "check")
+	c := d.Client(t, "cleo", store.RoleOfficer, "read", "check")
 	found, err := c.BatchLeads(t.Context(), id, client.LeadFilter{State: "set_aside", Languages: "en-en"})
 	if err != nil || !found.Asked || found.Total != 1 || len(found.Leads) != 1 || found.Leads[0].B != "glass.txt" ||
 		found.Leads[0].By != "olga" {
@@ -124,22 +125,22 @@ func TestBatchLeadPages(t *testing.T) {
 	if none, err := c.BatchLeads(t.Context(), id, client.LeadFilter{State: "counted"}); err != nil || len(none.Leads) != 0 || none.Total != 1 {
 		t.Errorf("the client: %+v, %v", none, err)
 	}
-	wantKind(t, c.DecideBatchLead(t.Context(), id, found.Leads[0], "counted", ""), "invalid")
+	webtest.WantKind(t, c.DecideBatchLead(t.Context(), id, found.Leads[0], "counted", ""), "invalid")
 	if err := c.DecideBatchLead(t.Context(), id, found.Leads[0], "counted", "it is"); err != nil || read("?state=counted") != 1 ||
 		got.Leads[0].By != "cleo" {
 		t.Errorf("the client decides: %+v, %v", got.Leads, err)
 	}
-	if page := officer.get(path+"?lead-state=open", http.StatusOK); strings.Contains(page, `id="lead-1"`) ||
+	if page := officer.Get(path+"?lead-state=open", http.StatusOK); strings.Contains(page, `id="lead-1"`) ||
 		!strings.Contains(page, "0 of 1 leads match: not decided.") {
 		t.Errorf("filtered: %s", page)
 	}
 	kept := form("open-lead", "")
 	kept.Set("lead-state", "open")
-	officer.wants(officer.post(path+"/leads/1/2", http.StatusOK, kept), `id="lead-1"`, "1 of 1 leads are shown.")
+	officer.Wants(officer.Post(path+"/leads/1/2", http.StatusOK, kept), `id="lead-1"`, "1 of 1 leads are shown.")
 	if read("?state=open") != 1 {
 		t.Errorf("open again %+v", got.Leads)
 	}
-	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
+	lines, err := d.Store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web"
@@ -28,46 +29,46 @@ func TestBatchSeen(t *testing.T) {
 		{policy: web.Policy{From: web.FromVerdict, See: web.SeeReport}, verdicts: true, pair: true, share: true},
 	} {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
-			d := newTestSiteOf(t, false, func(o *web.Options) { o.Policy = c.policy })
-			sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
-			path := sue.handBatch(http.StatusOK, nil, "a.txt", "My own words come before it all, and nobody else has them. "+ledger, "b.txt",
+			d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = c.policy })
+			sue, olga := d.SignedIn(t, "sue", store.RoleSubmitter), d.SignedIn(t, "olga", store.RoleOfficer)
+			path := sue.HandBatch(http.StatusOK, nil, "a.txt", "My own words come before it all, and nobody else has them. "+ledger, "b.txt",
 				keeper+ledger)
-			b := d.awaitBatch(t, path)
+			b := d.AwaitBatch(t, path)
 			id := concordat.TaskID(b.ID + "-1")
 			if c.verdicts {
 				for _, n := range []string{"-1", "-2"} {
-					olga.post("/checks/"+b.ID+n+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
+					olga.Post("/checks/"+b.ID+n+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
 				}
 			}
-			olga.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"among officers"}})
+			olga.Post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"among officers"}})
 			for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.ID}, {Kind: store.RecheckCheck, Target: string(id)}} {
 				r.Owner, r.Every, r.Fresh, r.Ran, r.Next = "sue", 3,
 					[]byte(`[{"site":"here","library":"x","document":"y","title":"A new source","share":0.5}]`), b.Made, b.Made.AddDate(1, 0, 0)
-				if err := d.store.Alerts.PutRecheck(t.Context(), r); err != nil {
+				if err := d.Store.Alerts.PutRecheck(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 			}
-			sue.seesBatch(path, c.wording, c.pair, c.share)
-			again := sue.get("/rechecks", http.StatusOK)
+			seesBatch(sue, path, c.wording, c.pair, c.share)
+			again := sue.Get("/rechecks", http.StatusOK)
 			if got := strings.Contains(again, "A new source"); got != c.pair {
 				t.Errorf("names new sources: %t", got)
 			}
 			if !c.pair && strings.Contains(again, "nothing new") {
 				t.Error("says that nothing is new, and does not tell")
 			}
-			prog, at := sue.program("read"), "/api/v1/batches/"+b.ID
+			prog, at := sue.Program("read"), "/api/v1/batches/"+b.ID
 			want := http.StatusForbidden
 			if c.pair {
 				want = http.StatusOK
 			}
-			prog.call("GET", at+"/pairs", want, nil)
-			prog.call("GET", at+"/clusters", want, nil)
+			prog.Call("GET", at+"/pairs", want, nil)
+			prog.Call("GET", at+"/clusters", want, nil)
 			var got struct{ Documents []batch.MemberLine }
-			prog.call("GET", at, http.StatusOK, &got)
+			prog.Call("GET", at, http.StatusOK, &got)
 			if len(got.Documents) != 2 || (got.Documents[0].Share != nil) != c.share || !c.pair && got.Documents[0].Cluster != 0 {
 				t.Errorf("%+v", got.Documents)
 			}
-			if page := olga.get(path, http.StatusOK); !strings.Contains(page, "among officers") || !strings.Contains(page, "/pairs/1/2") {
+			if page := olga.Get(path, http.StatusOK); !strings.Contains(page, "among officers") || !strings.Contains(page, "/pairs/1/2") {
 				t.Error("an officer does not see all of it")
 			}
 		})
@@ -75,54 +76,54 @@ func TestBatchSeen(t *testing.T) {
 }
 
 // seesBatch tries the pages and tables of a batch.
-func (p *person) seesBatch(path string, wording, pair, share bool) {
-	p.t.Helper()
+func seesBatch(p *webtest.Person, path string, wording, pair, share bool) {
+	p.T.Helper()
 	want := http.StatusForbidden
 	if pair {
 		want = http.StatusOK
 	}
-	beside := p.get(path+"/pairs/1/2", want)
+	beside := p.Get(path+"/pairs/1/2", want)
 	if got := strings.Contains(beside, "ferries that crossed"); got != wording {
-		p.t.Errorf("the pair shows the wording of the other document: %t", got)
+		p.T.Errorf("the pair shows the wording of the other document: %t", got)
 	}
 	for _, table := range []string{"pairs.csv", "matrix.csv", "wording.csv", "batch.json"} {
-		p.get(path+"/tables/"+table, want)
+		p.Get(path+"/tables/"+table, want)
 	}
-	page := p.get(path, http.StatusOK)
+	page := p.Get(path, http.StatusOK)
 	if got := strings.Contains(page, "/pairs/1/2"); got != pair {
-		p.t.Errorf("the page shows the pair: %t", got)
+		p.T.Errorf("the page shows the pair: %t", got)
 	}
 	if got := !strings.Contains(page, ">not shown</span>"); got != share {
-		p.t.Errorf("the page shows shares: %t", got)
+		p.T.Errorf("the page shows shares: %t", got)
 	}
-	if got := strings.Contains(p.get(path+"/tables/documents.csv", http.StatusOK), `,"0","",`); got == share {
-		p.t.Errorf("the table shows shares: %t", !got)
+	if got := strings.Contains(p.Get(path+"/tables/documents.csv", http.StatusOK), `,"0","",`); got == share {
+		p.T.Errorf("the table shows shares: %t", !got)
 	}
 	if strings.Contains(page, "among officers") != wording {
-		p.t.Error("the page shows what officers wrote, or does not show it to whom sees everything")
+		p.T.Error("the page shows what officers wrote, or does not show it to whom sees everything")
 	}
 }
 
 // TestFormsKeepWhatWasEntered: a rejected form comes back with the user's entries, and gives the reason in the user's language.
 func TestFormsKeepWhatWasEntered(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	d := webtest.New(t, true)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
 	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"},
 		"purpose": {"thesis"}}
-	page := olga.do(olga.form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
-	olga.wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`,
+	page := olga.Send(olga.Form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
+	olga.Wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`,
 		`value="thesis"`, "比例“101”无效", "文件须重新选择")
 	if strings.Contains(page, "invalid") {
 		t.Error("English on a Chinese page")
 	}
-	page = olga.do(olga.form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
-	olga.wants(page, "第 2 行：“soon”不是日期")
+	page = olga.Send(olga.Form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
+	olga.Wants(page, "第 2 行：“soon”不是日期")
 	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"},
 		"short": {"on"}}
-	page = olga.do(olga.form("/checks", fields), http.StatusBadRequest)
-	olga.wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`,
+	page = olga.Send(olga.Form("/checks", fields), http.StatusBadRequest)
+	olga.Wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`,
 		`id="min_characters" name="min_characters" type="number" min="0" max="1000000" value="12"`,
 		`name="short" aria-describedby="short-hint" checked`, "时限“0”无效")
 }

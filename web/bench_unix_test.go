@@ -16,6 +16,7 @@ import (
 
 	"concordat"
 	"concordat/internal/cputime"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -24,14 +25,14 @@ import (
 // report page with nothing cached, and again; a page of the text, a passage, two texts side by side; and excluding or
 // including a source, with the page that follows.
 func BenchmarkThesis(b *testing.B) {
-	d := newTestSite(b, true)
-	f := thesis(b, thesisCharacters, thesisPassages, thesisSources)
-	d.finished(b, "long", "olga", f)
-	if err := d.store.People.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer,
+	d := webtest.New(b, true)
+	f := webtest.Thesis(b, thesisCharacters, thesisPassages, thesisSources)
+	d.AddFinished(b, "long", "olga", f)
+	if err := d.Store.People.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer,
 		Created: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	if err := d.store.People.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(),
+	if err := d.Store.People.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(),
 		Expires: time.Now().Add(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func BenchmarkThesis(b *testing.B) {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 		rec := httptest.NewRecorder()
-		d.web.ServeHTTP(rec, r)
+		d.Web.ServeHTTP(rec, r)
 		if rec.Code != http.StatusOK && rec.Code != http.StatusSeeOther {
 			b.Fatalf("%s %s: %d\n%s", method, path, rec.Code, rec.Body)
 		}
@@ -64,7 +65,7 @@ func BenchmarkThesis(b *testing.B) {
 	get := func(path string) int { return do(http.MethodGet, path, nil).Body.Len() }
 	measure("build", func(int) int { return len(report.Build(f, report.Rules{}).Evidence) })
 	measure("page/cold", func(int) int {
-		d.web.Forget()
+		d.Web.Forget()
 		return get("/checks/long")
 	})
 	measure("page/again", func(int) int { return get("/checks/long") })
@@ -84,15 +85,15 @@ func BenchmarkThesis(b *testing.B) {
 
 // BenchmarkPages measures the most requested pages of a site with 50 checks, in milliseconds of CPU.
 func BenchmarkPages(b *testing.B) {
-	d := newTestSite(b, true)
+	d := webtest.New(b, true)
 	for i := range 50 {
-		d.finished(b, concordat.TaskID(fmt.Sprintf("check-%02d", i)), "ada", thesis(b, 3000, 10, 5))
+		d.AddFinished(b, concordat.TaskID(fmt.Sprintf("check-%02d", i)), "ada", webtest.Thesis(b, 3000, 10, 5))
 	}
-	if err := d.store.People.CreateAccount(b.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator,
+	if err := d.Store.People.CreateAccount(b.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator,
 		Created: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	if err := d.store.People.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: time.Now(),
+	if err := d.Store.People.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: time.Now(),
 		Expires: time.Now().Add(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func BenchmarkPages(b *testing.B) {
 				r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil)
 				r.AddCookie(&http.Cookie{Name: "session", Value: "secret"})
 				rec := httptest.NewRecorder()
-				if d.web.ServeHTTP(rec, r); rec.Code != http.StatusOK {
+				if d.Web.ServeHTTP(rec, r); rec.Code != http.StatusOK {
 					b.Fatalf("%s: %d", path, rec.Code)
 				}
 			}
@@ -118,13 +119,13 @@ func BenchmarkPages(b *testing.B) {
 // milliseconds of the browser's clock, when the page became usable (its script has run), how long the longest task then
 // took, and the median, the 95th percentile and the maximum of the frame times while scrolling.
 func BenchmarkThesisInBrowser(b *testing.B) {
-	d := newTestSite(b, true)
-	d.finished(b, "long", "olga", thesis(b, thesisCharacters, thesisPassages, thesisSources))
-	link, err := d.web.FirstLink(b.Context())
+	d := webtest.New(b, true)
+	d.AddFinished(b, "long", "olga", webtest.Thesis(b, thesisCharacters, thesisPassages, thesisSources))
+	link, err := d.Web.FirstLink(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
-	ctx, complaints := browser(b, d.URL, 1200)
+	ctx, complaints := webtest.Browser(b, d.URL, 1200)
 	run := func(actions ...chromedp.Action) {
 		b.Helper()
 		if err := chromedp.Run(ctx, actions...); err != nil {

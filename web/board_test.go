@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -21,13 +22,13 @@ func TestReportOnPaper(t *testing.T) {
 	if _, err := exec.LookPath("pdftotext"); err != nil {
 		t.Skip(err)
 	}
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.upload(200, nil, "essay.txt", folios)
-	ctx, _ := browser(t, d.URL, 1200)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Upload(200, nil, "essay.txt", webtest.Folios)
+	ctx, _ := webtest.Browser(t, d.URL, 1200)
 	var shown string
 	var file []byte
-	err := chromedp.Run(ctx, olga.cookies(d.URL), chromedp.Navigate(d.URL+"/checks/"+string(d.await(t)["essay.txt"])),
+	err := chromedp.Run(ctx, olga.Cookies(d.URL), chromedp.Navigate(d.URL+"/checks/"+string(d.Await(t)["essay.txt"])),
 		chromedp.WaitReady(".board", chromedp.ByQuery), chromedp.Evaluate(`getComputedStyle(document.querySelector(".board")).display`, &shown),
 		chromedp.ActionFunc(func(ctx context.Context) (err error) {
 			file, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).WithPrintBackground(true).Do(ctx)

@@ -17,77 +17,66 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/store"
 )
-
-// enter gives a browser the session of a new account.
-func (d *testSite) enter(t *testing.T, name string, role store.Role) chromedp.Action {
-	d.signedIn(t, name, role)
-	return sessionOf(d, name)
-}
-
-// sessionOf signs the browser in as the given person.
-func sessionOf(d *testSite, name string) chromedp.Action {
-	return chromedp.ActionFunc(func(ctx context.Context) error {
-		return network.SetCookie("session", "secret-of-"+name).WithURL(d.URL).Do(ctx)
-	})
-}
 
 // TestHandingInInBrowser: several files are submitted one by one, among them a bad one and one cut off by a lost connection.
 func TestHandingInInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, false)
+		d := webtest.New(t, false)
 		dir := t.TempDir()
 		var files []string
-		for name, text := range map[string]string{"good.txt": folios, "void.txt": "", "other.txt": folios + " " + folios} {
+		for name, text := range map[string]string{"good.txt": webtest.Folios, "void.txt": "",
+			"other.txt": webtest.Folios + " " + webtest.Folios} {
 			path := filepath.Join(dir, name)
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			files = append(files, path)
 		}
-		ctx, complaints := browser(t, d.URL, width)
+		ctx, complaints := webtest.Browser(t, d.URL, width)
 		var list, words, overflow string
 		var reloads bool
 		var removable int
-		d.full.Store(true)
+		d.Full.Store(true)
 		run := func(actions ...chromedp.Action) {
 			t.Helper()
 			if err := chromedp.Run(ctx, actions...); err != nil {
 				t.Fatalf("%d: %v", width, err)
 			}
 		}
-		run(d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
+		run(d.Enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
 			chromedp.WaitVisible("#file", chromedp.ByQuery),
 			chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li:nth-child(3)", chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-again] button", chromedp.ByQuery),
-			text(".files", &words),
+			webtest.ReadText(".files", &words),
 			chromedp.Evaluate(`dispatchEvent(new Event("reloading", {cancelable: true}))`, &reloads),
 			chromedp.Evaluate(`[...document.querySelectorAll(".files button")].filter((b) => b.checkVisibility()).length`, &removable),
-			shot(t, "unsent", width))
+			webtest.Shot(t, "unsent", width))
 		if reloads || removable != 3 {
 			t.Errorf("%d: with files to send again the page reloads: %v, and %d can be removed", width, reloads, removable)
 		}
 		if strings.Count(words, "not sent: The site’s disk is full") != 3 {
 			t.Errorf("%d: with a full disk the list says %q", width, words)
 		}
-		d.full.Store(false)
+		d.Full.Store(false)
 		run(chromedp.Click("[data-again] button", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-open] a", chromedp.ByQuery),
-			text(".files", &list), chromedp.Evaluate(standsOut, &overflow), shot(t, "sent", width),
+			webtest.ReadText(".files", &list), chromedp.Evaluate(standsOut, &overflow), webtest.Shot(t, "sent", width),
 			chromedp.Click("[data-open] a", chromedp.ByQuery),
 			chromedp.WaitVisible("main table", chromedp.ByQuery),
-			shot(t, "handed", width))
+			webtest.Shot(t, "handed", width))
 		if strings.Count(list, "accepted") != 2 || !strings.Contains(list, "rejected: The file is empty") {
 			t.Errorf("%d: the list says %q", width, list)
 		}
 		if overflow != "" {
 			t.Errorf("%d pixels are too narrow: %s", width, overflow)
 		}
-		ids := d.await(t)
+		ids := d.Await(t)
 		if len(ids) != 2 {
 			t.Errorf("%d: checks %v", width, ids)
 		}
@@ -103,39 +92,39 @@ func TestHandingInInBrowser(t *testing.T) {
 // there is one.
 func TestProgressInBrowser(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ctx, _ := browser(t, d.URL, 1200)
-	adam := d.signedIn(t, "adam", store.RoleAdministrator)
-	adam.upload(http.StatusOK, nil, "essay.txt", folios)
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 1)
+	d := webtest.New(t, true)
+	ctx, _ := webtest.Browser(t, d.URL, 1200)
+	adam := d.SignedIn(t, "adam", store.RoleAdministrator)
+	adam.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios)
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var words string
-	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/"+string(tasks[0].ID)),
-		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), text("[data-words]", &words),
-		shot(t, "waits", 1200)); err != nil {
+	if err := chromedp.Run(ctx, d.Enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/"+string(tasks[0].ID)),
+		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), webtest.ReadText("[data-words]", &words),
+		webtest.Shot(t, "waits", 1200)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "the site is starting or stopping") {
 		t.Errorf("the page says %q", words)
 	}
 	// The site closes its streams as for a restart, and then someone works.
-	d.web.EndStreams()
-	if err := chromedp.Run(ctx, until(`document.querySelector("[data-words]").textContent.includes("Connection")`),
-		shot(t, "lost", 1200)); err != nil {
+	d.Web.EndStreams()
+	if err := chromedp.Run(ctx, webtest.Until(`document.querySelector("[data-words]").textContent.includes("Connection")`),
+		webtest.Shot(t, "lost", 1200)); err != nil {
 		t.Fatal(err)
 	}
 	run, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- d.queue.Run(run) }()
+	go func() { done <- d.Queue.Run(run) }()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := chromedp.Run(ctx, chromedp.WaitVisible(".headline", chromedp.ByQuery), shot(t, "result", 1200)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.WaitVisible(".headline", chromedp.ByQuery), webtest.Shot(t, "result", 1200)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,15 +133,15 @@ func TestProgressInBrowser(t *testing.T) {
 func TestAdministrationInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, false)
-		if err := d.store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+		d := webtest.New(t, false)
+		if err := d.Store.Partners.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
 			Words: "one two three four five six"}); err != nil {
 			t.Fatal(err)
 		}
-		d.signedIn(t, "adam", store.RoleAdministrator).upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
-		d.await(t)
-		ctx, complaints := browser(t, d.URL, width)
-		if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleAdministrator)); err != nil {
+		d.SignedIn(t, "adam", store.RoleAdministrator).Upload(http.StatusOK, nil, "essay.txt", webtest.Folios, "broken.bad", "x")
+		d.Await(t)
+		ctx, complaints := webtest.Browser(t, d.URL, width)
+		if err := chromedp.Run(ctx, d.Enter(t, "ada", store.RoleAdministrator)); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/cluster", "/admin/partners",
@@ -160,7 +149,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 			var overflow string
 			name := strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-")
 			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery),
-				chromedp.Evaluate(standsOut, &overflow), shot(t, name, width)); err != nil {
+				chromedp.Evaluate(standsOut, &overflow), webtest.Shot(t, name, width)); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
 			if overflow != "" {
@@ -169,7 +158,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 		}
 		// The submission script adds the documents.
 		essay := filepath.Join(t.TempDir(), "more.txt")
-		if err := os.WriteFile(essay, []byte(folios+" And more."), 0o600); err != nil {
+		if err := os.WriteFile(essay, []byte(webtest.Folios+" And more."), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := chromedp.Run(ctx, chromedp.SetUploadFiles("#file", []string{essay}, chromedp.ByQuery),
@@ -179,7 +168,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 			chromedp.WaitVisible("#lately", chromedp.ByQuery),
 			// Once all are added, the page reloads and lists the document.
 			chromedp.WaitVisible("section[aria-labelledby=documents] tbody tr:nth-child(2)", chromedp.ByQuery),
-			shot(t, "added", width)); err != nil {
+			webtest.Shot(t, "added", width)); err != nil {
 			t.Fatal(err, complaints())
 		}
 		for _, c := range complaints() {
@@ -194,28 +183,28 @@ func TestAdministrationInBrowser(t *testing.T) {
 // first documents, until someone dismisses it.
 func TestRefusedStay(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
+	d := webtest.New(t, false)
 	var files []string
-	for name, text := range map[string]string{"empty.txt": "", "essay.txt": folios} {
+	for name, text := range map[string]string{"empty.txt": "", "essay.txt": webtest.Folios} {
 		files = append(files, filepath.Join(t.TempDir(), name))
 		if err := os.WriteFile(files[len(files)-1], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	slices.Sort(files)
-	if err := d.store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "fresh", Title: "Fresh", Created: time.Now()}); err != nil {
+	if err := d.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "fresh", Title: "Fresh", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, complaints := browser(t, d.URL, 1200)
+	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	var listed, tally string
 	var left int
-	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/libraries/fresh"),
+	if err := chromedp.Run(ctx, d.Enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/libraries/fresh"),
 		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery),
 		chromedp.Evaluate(`window.before = true`, nil),
 		chromedp.Click("form[data-upload] button:not([type])", chromedp.ByQuery),
-		until(`!window.before && document.querySelector("section[aria-labelledby=documents] tbody tr")`), loaded(),
-		text(".files", &listed), text("[data-tally]", &tally), shot(t, "refused", 1200),
+		webtest.Until(`!window.before && document.querySelector("section[aria-labelledby=documents] tbody tr")`), webtest.Loaded(),
+		webtest.ReadText(".files", &listed), webtest.ReadText("[data-tally]", &tally), webtest.Shot(t, "refused", 1200),
 		chromedp.Click(".files li button", chromedp.ByQuery),
 		chromedp.Reload(), chromedp.WaitVisible("#file", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelectorAll(".files li").length`, &left)); err != nil {
@@ -230,15 +219,15 @@ func TestRefusedStay(t *testing.T) {
 // site and of the account are, in each language; no link of the navigation is cut off.
 func TestHeaderOnOneRow(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ctx, _ := browser(t, d.URL, 1280)
-	if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleAdministrator)); err != nil {
+	d := webtest.New(t, false)
+	ctx, _ := webtest.Browser(t, d.URL, 1280)
+	if err := chromedp.Run(ctx, d.Enter(t, "ada", store.RoleAdministrator)); err != nil {
 		t.Fatal(err)
 	}
 	for _, language := range []string{"en", "de", "zh"} {
 		var rows, cut, wide int
 		if err := chromedp.Run(ctx, network.SetCookie("language", language).WithURL(d.URL), chromedp.EmulateViewport(1280, 700),
-			chromedp.Navigate(d.URL+"/libraries"), loaded(),
+			chromedp.Navigate(d.URL+"/libraries"), webtest.Loaded(),
 			chromedp.Evaluate(`document.querySelector(".site a").lastChild.textContent = " Graduate School of the University of Northern Rivers";
 				document.querySelector(".who .as").textContent = "Adalberta Administrator-Northumberland (administrator)"`, nil),
 			chromedp.Evaluate(`(() => {
@@ -247,7 +236,7 @@ func TestHeaderOnOneRow(t *testing.T) {
 			})()`, &rows),
 			chromedp.Evaluate(`[...document.querySelectorAll("body > header nav a")].filter((e) => e.scrollWidth > e.clientWidth).length`, &cut),
 			chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &wide),
-			shot(t, "header-"+language, 1280)); err != nil {
+			webtest.Shot(t, "header-"+language, 1280)); err != nil {
 			t.Fatal(err)
 		}
 		if rows != 1 || cut > 0 || wide > 0 {
@@ -260,32 +249,32 @@ func TestHeaderOnOneRow(t *testing.T) {
 // page of their check opens.
 func TestOneSubmissionInBrowser(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
+	d := webtest.New(t, false)
 	dir := t.TempDir()
 	var files []string
-	for _, f := range [][2]string{{"thesis.txt", folios}, {"annex.txt", folios + " More of it."}} {
+	for _, f := range [][2]string{{"thesis.txt", webtest.Folios}, {"annex.txt", webtest.Folios + " More of it."}} {
 		path := filepath.Join(dir, f[0])
 		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, path)
 	}
-	ctx, complaints := browser(t, d.URL, 1200)
+	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	var title string
-	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
+	if err := chromedp.Run(ctx, d.Enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
 		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery), chromedp.Click("#together", chromedp.ByQuery),
 		chromedp.SetValue("[name=title]", "Thesis with annex", chromedp.ByQuery),
 		chromedp.SetValue("[name=text]", "A note that was pasted beside the files.", chromedp.ByQuery),
 		chromedp.Click("main form button:not([type])", chromedp.ByQuery),
-		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), text("h1", &title)); err != nil {
+		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), webtest.ReadText("h1", &title)); err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || title != "Thesis with annex" {
 		t.Fatalf("%d checks, %v; the page is of %q", len(tasks), err, title)
 	}
-	f, err := d.site.KeptFindings(t.Context(), tasks[0].ID)
+	f, err := d.Site.KeptFindings(t.Context(), tasks[0].ID)
 	if err != nil || !strings.Contains(f.Submission.Text, "A note that was pasted") || !strings.Contains(f.Submission.Text, "More of it.") {
 		t.Errorf("the submission lacks a part: %v", err)
 	}
@@ -298,25 +287,25 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 // verdict and the comments.
 func TestOfficersSeeEachOther(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	bo := d.signedIn(t, "bo", store.RoleOfficer)
-	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
-	ctx, complaints := browser(t, d.URL, 1200)
+	d := webtest.New(t, true)
+	bo := d.SignedIn(t, "bo", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 20_000, 10, 5))
+	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	var before, after, told, remarks, verdict string
-	if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
-		chromedp.WaitVisible("#score", chromedp.ByQuery), text("#score", &before)); err != nil {
+	if err := chromedp.Run(ctx, d.Enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
+		chromedp.WaitVisible("#score", chromedp.ByQuery), webtest.ReadText("#score", &before)); err != nil {
 		t.Fatal(err)
 	}
-	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"700"}, "min_source_share": {"0"}})
-	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
-	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
-	bo.post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
+	bo.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"700"}, "min_source_share": {"0"}})
+	bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
+	bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
+	bo.Post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
 	// Each time, the notices appear first, and then the parts of the page.
 	if err := chromedp.Run(ctx, chromedp.WaitVisible(".toast:nth-child(4)", chromedp.ByQuery),
-		text(".toasts", &told),
-		until(`document.querySelector("#remarks .remark:nth-child(2)")`), until(`document.querySelector("#decided").textContent.includes("ada")`),
+		webtest.ReadText(".toasts", &told),
+		webtest.Until(`document.querySelector("#remarks .remark:nth-child(2)")`), webtest.Until(`document.querySelector("#decided").textContent.includes("ada")`),
 		chromedp.Evaluate(`document.querySelector("#remarks").textContent`, &remarks),
-		chromedp.Evaluate(`document.querySelector("#decided").textContent`, &verdict), text("#score", &after)); err != nil {
+		chromedp.Evaluate(`document.querySelector("#decided").textContent`, &verdict), webtest.ReadText("#score", &after)); err != nil {
 		t.Fatalf("%v; told %q", err, told)
 	}
 	if after == before || !strings.Contains(told, after) || strings.Count(told, "bo") < 4 ||
@@ -335,12 +324,12 @@ func TestOfficersSeeEachOther(t *testing.T) {
 // place and focus stay; but not while a passage is open, words are selected or a form is being filled in.
 func TestMarksFollow(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	bo := d.signedIn(t, "bo", store.RoleOfficer)
-	d.finished(t, "one", "ada", thesis(t, 60_000, 30, 5))
-	ctx, complaints := browser(t, d.URL, 1200)
+	d := webtest.New(t, true)
+	bo := d.SignedIn(t, "bo", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 60_000, 30, 5))
+	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	least := func(characters string) {
-		bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {characters}, "min_source_share": {"0"}})
+		bo.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {characters}, "min_source_share": {"0"}})
 	}
 	type state struct {
 		Marks  string  // classes and numbers of the marks on the page of the text
@@ -367,11 +356,11 @@ func TestMarksFollow(t *testing.T) {
 	}
 	wait := func(what string) {
 		t.Helper()
-		if err := chromedp.Run(ctx, until(what)); err != nil {
+		if err := chromedp.Run(ctx, webtest.Until(what)); err != nil {
 			t.Fatalf("%v; it is %+v", err, seen())
 		}
 	}
-	do(d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one?page=3"),
+	do(d.Enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one?page=3"),
 		chromedp.WaitVisible("#sheet-3 mark.m a[id]", chromedp.ByQuery))
 	wait(`!document.querySelector("#sheet-2[data-empty]")`) // content inserted above no longer moves the text
 	do(chromedp.Evaluate(`(() => { const last = Array.from(document.querySelectorAll("#sheet-3 mark.m a[id]")).pop();
@@ -403,7 +392,7 @@ func TestMarksFollow(t *testing.T) {
 		was := seen()
 		least([]string{"0", "700"}[i%2])
 		wait(`document.querySelectorAll(".toast a").length >= 1`)
-		bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"a word on it"}})
+		bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"a word on it"}})
 		wait(`document.querySelectorAll(".toast a").length >= 2`)
 		if now := seen(); now.Marks != was.Marks || now.Least != was.Least {
 			t.Errorf("%s: the page was %+v, and is %+v", one.name, was, now)

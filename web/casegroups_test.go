@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -13,20 +14,20 @@ import (
 // sort and filter the list by what reports say, and its address keeps the choice.
 func TestInboxGroups(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
-	d.checkedBy(t, olga, "copied essay", folios)
-	d.checkedBy(t, olga, "honest essay", keeper)
-	call := olga.handBatch(http.StatusOK, url.Values{"title": {"spring call"}},
+	d := webtest.New(t, false)
+	olga, sue := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter)
+	d.CheckedBy(t, olga, "copied essay", webtest.Folios)
+	d.CheckedBy(t, olga, "honest essay", keeper)
+	call := olga.HandBatch(http.StatusOK, url.Values{"title": {"spring call"}},
 		"ann.txt", ledger+"One.", "bob.txt", ledger+"Two.", "cy.txt", keeper)
-	d.awaitBatch(t, call)
+	d.AwaitBatch(t, call)
 	batch := strings.TrimPrefix(call, "/batches/")
-	olga.upload(http.StatusOK, url.Values{}, "two essays.many", "x y")
-	archive := string(d.await(t)["two essays.many"])
+	olga.Upload(http.StatusOK, url.Values{}, "two essays.many", "x y")
+	archive := string(d.Await(t)["two essays.many"])
 
-	rows := func(p *person, query string) (titles []string) {
+	rows := func(p *webtest.Person, query string) (titles []string) {
 		t.Helper()
-		page := p.get("/checks?"+query, http.StatusOK)
+		page := p.Get("/checks?"+query, http.StatusOK)
 		for _, part := range strings.Split(page, `<th scope="row">`)[1:] {
 			_, title, _ := strings.Cut(part, "<bdi>")
 			title, _, _ = strings.Cut(title, "</bdi>")
@@ -49,22 +50,22 @@ func TestInboxGroups(t *testing.T) {
 			t.Errorf("%q: %s; want %s", query, got, want)
 		}
 	}
-	page := olga.get("/checks?sort=share&least=10", http.StatusOK)
-	olga.wants(page, `<option value="share" selected>`, `<option value="10" selected>`,
+	page := olga.Get("/checks?sort=share&least=10", http.StatusOK)
+	olga.Wants(page, `<option value="share" selected>`, `<option value="10" selected>`,
 		`href="/checks?in=`+batch+`&amp;least=10&amp;sort=share"`,
 		"Batch: ", "3 documents", "1 to 2 of 2", "view=new")
-	olga.wants(olga.get("/checks", http.StatusOK), "Archive: ", "2 documents", "1 to 4 of 4")
-	olga.wants(olga.get("/checks?in="+batch, http.StatusOK), "<h1><bdi>spring call</bdi></h1>", `href="/batches/`+batch+`"`, "1 to 3 of 3")
-	olga.get("/checks?in=nothing", http.StatusNotFound)
-	sue.get("/checks?in="+batch, http.StatusNotFound)
-	sue.get("/checks?in="+archive, http.StatusNotFound)
+	olga.Wants(olga.Get("/checks", http.StatusOK), "Archive: ", "2 documents", "1 to 4 of 4")
+	olga.Wants(olga.Get("/checks?in="+batch, http.StatusOK), "<h1><bdi>spring call</bdi></h1>", `href="/batches/`+batch+`"`, "1 to 3 of 3")
+	olga.Get("/checks?in=nothing", http.StatusNotFound)
+	sue.Get("/checks?in="+batch, http.StatusNotFound)
+	sue.Get("/checks?in="+archive, http.StatusNotFound)
 	// Users who may not see what reports say cannot learn it from sorting or filtering.
-	d.checkedBy(t, sue, "a copy", folios)
-	d.checkedBy(t, sue, "own words", keeper)
+	d.CheckedBy(t, sue, "a copy", webtest.Folios)
+	d.CheckedBy(t, sue, "own words", keeper)
 	if got := strings.Join(rows(sue, "sort=share&least=50"), ", "); got != "own words, a copy" {
 		t.Errorf("a submitter's list: %s", got)
 	}
-	if page := sue.get("/checks", http.StatusOK); strings.Contains(page, `value="share"`) || strings.Contains(page, `id="least"`) {
+	if page := sue.Get("/checks", http.StatusOK); strings.Contains(page, `value="share"`) || strings.Contains(page, `id="least"`) {
 		t.Error("a submitter can sort by the share")
 	}
 }

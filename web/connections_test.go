@@ -18,25 +18,27 @@ import (
 	"testing"
 	"time"
 
+	"concordat/internal/webtest"
+	"concordat/people"
 	"concordat/store"
 	"concordat/web"
 )
 
 // boundSite returns a site with the real server and listener of the pages, which allow most connections and give a request that time to
 // arrive.
-func boundSite(t *testing.T, most int, request time.Duration) (d *testSite, l net.Listener) {
+func boundSite(t *testing.T, most int, request time.Duration) (d *webtest.Site, l net.Listener) {
 	t.Helper()
-	d = newTestSite(t, true)
+	d = webtest.New(t, true)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.web.SetRequestTime(request)
-	l = d.web.Listener(inner, most)
-	h := d.web.Server(d.web)
+	d.Web.SetRequestTime(request)
+	l = d.Web.Listener(inner, most)
+	h := d.Web.Server(d.Web)
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(l) }()
-	after(t, func() {
+	webtest.After(t, func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
@@ -52,19 +54,19 @@ func boundSite(t *testing.T, most int, request time.Duration) (d *testSite, l ne
 func from(t *testing.T, address string, jar http.CookieJar) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	tr := &http.Transport{DialContext: dialer.DialContext, MaxConnsPerHost: 1}
-	after(t, tr.CloseIdleConnections)
+	webtest.After(t, tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, Jar: jar, Timeout: 2 * time.Minute}
 }
 
 // slow opens a connection whose request never ends.
-func slow(t *testing.T, d *testSite, address string) net.Conn {
+func slow(t *testing.T, d *webtest.Site, address string) net.Conn {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	c, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(d.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after(t, func() { _ = c.Close() }) // perhaps already closed by the other side
+	webtest.After(t, func() { _ = c.Close() }) // perhaps already closed by the other side
 	// The connection may be closed in favour of another before everything is written.
 	_, _ = io.WriteString(c,
 		"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
@@ -76,7 +78,7 @@ func TestConnections(t *testing.T) {
 	t.Parallel()
 	const most = 40
 	d, l := boundSite(t, most, time.Hour)
-	known := d.signedIn(t, "olga", store.RoleOfficer)
+	known := d.SignedIn(t, "olga", store.RoleOfficer)
 	olga := from(t, "127.0.0.1", known.Jar)
 	look := func(c *http.Client, path string, want int) (reused bool) {
 		t.Helper()
@@ -140,8 +142,8 @@ func TestSlowRequests(t *testing.T) {
 		t.Errorf("a slow stranger is still there: %v", err)
 	}
 	// If a program's JSON body does not arrive completely, the answer is a problem.
-	p := d.signedIn(t, "olga", store.RoleOfficer)
-	token := p.program(web.Scopes...).token
+	p := d.SignedIn(t, "olga", store.RoleOfficer)
+	token := p.Program(people.Scopes...).Token
 	resp := half(t, d, "POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{")
 	if resp.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("half a body of JSON: %s", resp.Status)
@@ -151,14 +153,14 @@ func TestSlowRequests(t *testing.T) {
 	m := multipart.NewWriter(&b)
 	f, err := m.CreateFormFile("file", "essay.txt")
 	if err == nil {
-		_, err = io.WriteString(f, strings.Repeat(folios, 30))
+		_, err = io.WriteString(f, strings.Repeat(webtest.Folios, 30))
 	}
 	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r := p.request(http.MethodPost, "/checks", &paced{&b, 3 * limit})
+	r := p.Request(http.MethodPost, "/checks", &paced{&b, 3 * limit})
 	r.Header.Set("Content-Type", m.FormDataContentType())
-	p.do(r, http.StatusOK)
+	p.Send(r, http.StatusOK)
 }
 
 // paced reads in ten steps that take the given time in total.
@@ -173,13 +175,13 @@ func (p *paced) Read(b []byte) (int, error) {
 }
 
 // half sends an incomplete request and returns the answer.
-func half(t *testing.T, d *testSite, request string) *http.Response {
+func half(t *testing.T, d *webtest.Site, request string) *http.Response {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after(t, func() { _ = c.Close() })
+	webtest.After(t, func() { _ = c.Close() })
 	if err := c.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -197,10 +199,10 @@ func half(t *testing.T, d *testSite, request string) *http.Response {
 // TestLongAnswers: the time limit applies to the request only: an answer that takes longer is not cut short, with or without a body.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	const limit = 2 * time.Second // long enough for the request on a busy machine
-	d.web.SetRequestTime(limit)
-	h := d.web.Server(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	d.Web.SetRequestTime(limit)
+	h := d.Web.Server(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
 			return
@@ -217,7 +219,7 @@ func TestLongAnswers(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(l) }()
-	after(t, func() {
+	webtest.After(t, func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"concordat"
 	"concordat/client"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -29,9 +30,9 @@ func formed() *report.Findings {
 // hand, with a reason, without JavaScript; this can be undone, and programs can do both.
 func TestCountWording(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", formed())
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", formed())
 	var got struct {
 		Coverage float64
 		Wording  []struct{ Counted bool }
@@ -43,11 +44,11 @@ func TestCountWording(t *testing.T) {
 	read := func() {
 		t.Helper()
 		got.Rules.Wording = nil
-		if err := json.Unmarshal([]byte(ada.get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil {
+		if err := json.Unmarshal([]byte(ada.Get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page := ada.get("/checks/one/passages/1", http.StatusOK)
+	page := ada.Get("/checks/one/passages/1", http.StatusOK)
 	if !strings.Contains(page, "reads like a form (an instruction)") || !strings.Contains(page, `value="count-wording"`) ||
 		strings.Contains(page, `value="exclude-passage"`) {
 		t.Errorf("no reason, or nothing to count it by, in\n%s", page)
@@ -60,7 +61,7 @@ func TestCountWording(t *testing.T) {
 		f.Set("start", "0")
 		f.Set("end", "68")
 		f.Set("at", "passage")
-		return ada.post("/checks/one/rules", want, f)
+		return ada.Post("/checks/one/rules", want, f)
 	}
 	change(http.StatusBadRequest, url.Values{"action": {"count-wording"}}) // no reason
 	page = change(http.StatusOK, url.Values{"action": {"count-wording"}, "comment": {"it is her own question"}})
@@ -71,7 +72,7 @@ func TestCountWording(t *testing.T) {
 	if !strings.Contains(page, `value="uncount-wording"`) {
 		t.Errorf("nothing to take it back by, in\n%s", page)
 	}
-	if log := ada.get("/checks/one", http.StatusOK); !strings.Contains(log, "counts shared wording:") ||
+	if log := ada.Get("/checks/one", http.StatusOK); !strings.Contains(log, "counts shared wording:") ||
 		!strings.Contains(log, "it is her own question") {
 		t.Errorf("no log in\n%s", log)
 	}
@@ -83,14 +84,14 @@ func TestCountWording(t *testing.T) {
 	if read(); got.Coverage == 0 {
 		t.Errorf("undone %+v", got)
 	}
-	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"uncount-wording"}, "start": {"0"}, "end": {"5"}})
-	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source_share": {"0"},
+	ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"uncount-wording"}, "start": {"0"}, "end": {"5"}})
+	ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source_share": {"0"},
 		"count_forms": {"on"}})
 	if read(); got.Coverage == 0 || !got.Rules.Forms {
 		t.Errorf("with all forms %+v", got)
 	}
 
-	program := ada.program("read", "review")
+	program := ada.Program("read", "review")
 	const path = "/api/v1/checks/one/"
 	var ruled struct {
 		Rules struct {
@@ -98,18 +99,19 @@ func TestCountWording(t *testing.T) {
 			Wording []struct{ Comment, By string } `json:"count_wording"`
 		}
 	}
-	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68}}`, http.StatusBadRequest, nil)
-	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":9999,"end":9999},"comment":"x"}`, http.StatusNotFound, nil)
-	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68},"comment":"by a program"}`, http.StatusOK, &ruled)
+	program.JSON("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68}}`, http.StatusBadRequest, nil)
+	program.JSON("POST", path+"counted-wording", `{"count":true,"span":{"start":9999,"end":9999},"comment":"x"}`, http.StatusNotFound, nil)
+	program.JSON("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68},"comment":"by a program"}`, http.StatusOK, &ruled)
 	if w := ruled.Rules.Wording; !ruled.Rules.Forms || len(w) != 1 || w[0].Comment != "by a program" || w[0].By != "ada" {
 		t.Errorf("rules %+v", ruled)
 	}
 
-	ctx, bo := t.Context(), d.client(t, "bo", store.RoleOfficer)
-	if out := get[client.Ruled](t)(bo.UncountWording(ctx, "one", concordat.Span{Start: 3, End: 5})); len(out.Rules.CountWording) != 0 {
+	ctx, bo := t.Context(), d.Client(t, "bo", store.RoleOfficer)
+	if out := webtest.Must[client.Ruled](t)(bo.UncountWording(ctx, "one", concordat.Span{Start: 3,
+		End: 5})); len(out.Rules.CountWording) != 0 {
 		t.Errorf("no longer counted %+v", out)
 	}
-	out := get[client.Ruled](t)(bo.CountWording(ctx, "one", concordat.Span{End: 68}, "by the client"))
+	out := webtest.Must[client.Ruled](t)(bo.CountWording(ctx, "one", concordat.Span{End: 68}, "by the client"))
 	if w := out.Rules.CountWording; len(w) != 1 || w[0].Comment != "by the client" || w[0].By != "bo" {
 		t.Errorf("counted again %+v", out)
 	}
@@ -119,26 +121,26 @@ func TestCountWording(t *testing.T) {
 // officer cannot.
 func TestDecideForLibrary(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada, olga := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer)
+	d := webtest.New(t, true)
+	ada, olga := d.SignedIn(t, "ada", store.RoleAdministrator), d.SignedIn(t, "olga", store.RoleOfficer)
 	text := strings.TrimSpace(strings.Repeat("Nobody else has written about the gauges of this valley. ", 20))
 	ref := concordat.Ref{Site: "here", Library: "theses", Document: "other.txt"}
-	d.finished(t, "one", "olga", &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text, Title: "one"},
+	d.AddFinished(t, "one", "olga", &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text, Title: "one"},
 		Threshold: 0.3, Wording: []report.Wording{{Span: concordat.Span{End: len(text)}, Kind: concordat.KindUndecided, Documents: 4, Of: 9,
 			Holders: []concordat.Ref{ref}}},
 		Passages: []concordat.Passage{{Span: concordat.Span{End: len(text)}, Source: ref, SourceSpan: concordat.Span{End: len(text)},
 			Kind: concordat.KindVerbatim, Similarity: 1, Text: text, Wording: concordat.KindUndecided}}})
 	const form = `action="/libraries/theses"`
-	if page := olga.get("/checks/one/passages/1", http.StatusOK); strings.Contains(page, form) {
+	if page := olga.Get("/checks/one/passages/1", http.StatusOK); strings.Contains(page, form) {
 		t.Errorf("an officer may decide for a library:\n%s", page)
 	}
-	if page := ada.get("/checks/one/passages/1", http.StatusOK); !strings.Contains(page, form) {
+	if page := ada.Get("/checks/one/passages/1", http.StatusOK); !strings.Contains(page, form) {
 		t.Fatalf("nothing to decide by in\n%s", page)
 	}
 	f := url.Values{"action": {"wording"}, "check": {"one"}, "name": {"gauges"}, "text": {text}, "counts": {"1"}}
-	olga.post("/libraries/theses", http.StatusForbidden, f)
-	ada.post("/libraries/theses", http.StatusOK, f)
-	if page := ada.get("/libraries/theses/settings", http.StatusOK); !strings.Contains(page, "gauges") || !strings.Contains(page, "counts,") {
+	olga.Post("/libraries/theses", http.StatusForbidden, f)
+	ada.Post("/libraries/theses", http.StatusOK, f)
+	if page := ada.Get("/libraries/theses/settings", http.StatusOK); !strings.Contains(page, "gauges") || !strings.Contains(page, "counts,") {
 		t.Errorf("the decision is not in the settings:\n%s", page)
 	}
 }

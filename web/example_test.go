@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
 )
@@ -15,33 +16,33 @@ import (
 // another; others are not offered it.
 func TestExample(t *testing.T) {
 	t.Parallel()
-	d := newTestSiteOf(t, false, func(o *web.Options) {
+	d := webtest.NewWith(t, false, func(o *web.Options) {
 		o.Example = fstest.MapFS{"library/calls/one.txt": {Data: []byte("On surveyors\n\n" + ledger)},
 			"library/calls/rows.tsv": {Data: []byte("R-1\tOn keepers\t" + keeper + "\nR-2\tOn nothing\tA row about nothing that anyone has ever copied.\n")},
 			"submission/thesis.docx": {Data: []byte("My thesis begins. " + ledger + "It goes on. " + keeper)}}
 	})
-	ada, olga := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer)
+	ada, olga := d.SignedIn(t, "ada", store.RoleAdministrator), d.SignedIn(t, "olga", store.RoleOfficer)
 	add, remove := url.Values{"action": {"add"}}, url.Values{"action": {"remove"}}
-	if strings.Contains(olga.get("/checks", http.StatusOK), "/example") {
+	if strings.Contains(olga.Get("/checks", http.StatusOK), "/example") {
 		t.Error("an officer is offered the example")
 	}
-	olga.post("/example", http.StatusForbidden, add)
-	ada.post("/example", http.StatusNotFound, remove)
-	ada.wants(ada.get("/checks", http.StatusOK), "Try it with an example", `action="/example"`)
-	ada.post("/example", http.StatusOK, add)
-	id := string(d.await(t)["thesis.docx"])
-	ada.wants(ada.get("/checks/"+id+"/report?format=json", http.StatusOK), "On surveyors", "On keepers", `"calls/rows.tsv#R-1"`)
-	ada.wants(ada.get("/libraries/example", http.StatusOK), "Example library", "calls/one.txt")
-	if page := ada.get("/checks", http.StatusOK); !strings.Contains(page, "Remove the example") || strings.Contains(page, "Try it with") {
+	olga.Post("/example", http.StatusForbidden, add)
+	ada.Post("/example", http.StatusNotFound, remove)
+	ada.Wants(ada.Get("/checks", http.StatusOK), "Try it with an example", `action="/example"`)
+	ada.Post("/example", http.StatusOK, add)
+	id := string(d.Await(t)["thesis.docx"])
+	ada.Wants(ada.Get("/checks/"+id+"/report?format=json", http.StatusOK), "On surveyors", "On keepers", `"calls/rows.tsv#R-1"`)
+	ada.Wants(ada.Get("/libraries/example", http.StatusOK), "Example library", "calls/one.txt")
+	if page := ada.Get("/checks", http.StatusOK); !strings.Contains(page, "Remove the example") || strings.Contains(page, "Try it with") {
 		t.Errorf("the example is there:\n%s", page)
 	}
-	ada.post("/example", http.StatusConflict, add) // once
-	ada.wants(ada.post("/example", http.StatusOK, remove), "Try it with an example")
-	ada.get("/libraries/example", http.StatusNotFound)
-	ada.get("/checks/"+id, http.StatusNotFound)
+	ada.Post("/example", http.StatusConflict, add) // once
+	ada.Wants(ada.Post("/example", http.StatusOK, remove), "Try it with an example")
+	ada.Get("/libraries/example", http.StatusNotFound)
+	ada.Get("/checks/"+id, http.StatusNotFound)
 	// A site with checks of its own is not offered it.
-	d.checkedBy(t, ada, "own", ledger)
-	if strings.Contains(ada.get("/checks", http.StatusOK), "/example") {
+	d.CheckedBy(t, ada, "own", ledger)
+	if strings.Contains(ada.Get("/checks", http.StatusOK), "/example") {
 		t.Error("a site with checks is offered the example")
 	}
 }

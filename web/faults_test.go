@@ -14,30 +14,31 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
 // TestPartlyDoneSaysWhy: next to its state, a report names each partner that answered incompletely, and no other.
 func TestPartlyDoneSaysWhy(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	f := thesis(t, 2_000, 2, 2)
-	d.finished(t, "whole", "olga", f)
+	d := webtest.New(t, true)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	f := webtest.Thesis(t, 2_000, 2, 2)
+	d.AddFinished(t, "whole", "olga", f)
 	f.Consulted = append(f.Consulted, concordat.Consulted{Site: "SOUTH", Library: "calls", Asked: 7, Err: "down"},
 		concordat.Consulted{Site: "SOUTH", Library: "grants", Asked: 7, Answered: 6}, concordat.Consulted{Site: "NORTH", Library: "calls"})
-	d.finished(t, "part", "olga", f)
-	olga.wants(olga.get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from South &lt;Site&gt;</a>`)
+	d.AddFinished(t, "part", "olga", f)
+	olga.Wants(olga.Get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from South &lt;Site&gt;</a>`)
 	for id, c := range map[concordat.TaskID]concordat.Consulted{ // everything sent was answered, and yet not everything is known
 		"shards": {Missing: []concordat.ShardID{"3"}}, "capped": {Capped: 1}, "unready": {Level: concordat.ShowOverlap, Unready: 0.5},
 		"withheld": {Level: concordat.ShowOverlap, Withheld: 2},
 	} {
 		c.Site, c.Library, c.Asked, c.Answered = "EAST", "calls", 7, 7
 		f.Consulted = []concordat.Consulted{c}
-		d.finished(t, id, "olga", f)
-		olga.wants(olga.get("/checks/"+string(id), http.StatusOK), `<a href="#coverage">No complete answer from EAST</a>`)
+		d.AddFinished(t, id, "olga", f)
+		olga.Wants(olga.Get("/checks/"+string(id), http.StatusOK), `<a href="#coverage">No complete answer from EAST</a>`)
 	}
-	if page := olga.get("/checks/whole", http.StatusOK); strings.Contains(page, "No complete answer") {
+	if page := olga.Get("/checks/whole", http.StatusOK); strings.Contains(page, "No complete answer") {
 		t.Error("a whole report says that somebody did not answer")
 	}
 }
@@ -45,15 +46,15 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 // TestSubmitterIsSentNowhereElse: a site without documents shows submitters no link to pages that only officers may use.
 func TestSubmitterIsSentNowhereElse(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	if err := d.site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
+	d := webtest.New(t, true)
+	if err := d.Site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
 		t.Fatal(err)
 	}
-	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
-	sue.wants(sue.get("/checks/new", http.StatusOK), "Ask an administrator or an officer to add documents.")
-	olga.wants(olga.get("/checks", http.StatusOK), `<a href="/libraries">`)
+	sue, olga := d.SignedIn(t, "sue", store.RoleSubmitter), d.SignedIn(t, "olga", store.RoleOfficer)
+	sue.Wants(sue.Get("/checks/new", http.StatusOK), "Ask an administrator or an officer to add documents.")
+	olga.Wants(olga.Get("/checks", http.StatusOK), `<a href="/libraries">`)
 	for _, path := range []string{"/checks", "/checks/new"} {
-		_, content, _ := strings.Cut(sue.get(path, http.StatusOK), "<main")
+		_, content, _ := strings.Cut(sue.Get(path, http.StatusOK), "<main")
 		if strings.Contains(content, "/libraries") || strings.Contains(content, "Create a library") {
 			t.Errorf("%s sends a submitter to the libraries:\n%s", path, content)
 		}
@@ -64,13 +65,13 @@ func TestSubmitterIsSentNowhereElse(t *testing.T) {
 // from those that failed because of the site.
 func TestHealthCountsAsTasksDo(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ada := d.signedIn(t, "ada", store.RoleAdministrator)
-	ada.upload(http.StatusOK, nil, "one.bad", "x", "two.bad", "x", "essay.txt", folios)
-	d.await(t)
-	ada.wants(ada.get("/admin", http.StatusOK), "by the site: 0, by the file: 2",
+	d := webtest.New(t, false)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
+	ada.Upload(http.StatusOK, nil, "one.bad", "x", "two.bad", "x", "essay.txt", webtest.Folios)
+	d.Await(t)
+	ada.Wants(ada.Get("/admin", http.StatusOK), "by the site: 0, by the file: 2",
 		`<strong>2</strong> <a href="/admin/tasks?state=failed">Failed</a>`)
-	if page := ada.get("/admin/tasks?state=failed", http.StatusOK); strings.Count(page, ".bad") < 2 || strings.Contains(page, "essay.txt") {
+	if page := ada.Get("/admin/tasks?state=failed", http.StatusOK); strings.Count(page, ".bad") < 2 || strings.Contains(page, "essay.txt") {
 		t.Errorf("the failed tasks are\n%s", page)
 	}
 }
@@ -78,13 +79,14 @@ func TestHealthCountsAsTasksDo(t *testing.T) {
 // TestPictureIsDarkInTheDark: the picture of a cluster has a dark background if the page has one.
 func TestPictureIsDarkInTheDark(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ctx, complaints := browser(t, d.URL, 1360)
-	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper, "c.txt", folios)
-	d.awaitBatch(t, path)
+	d := webtest.New(t, false)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
+	path := d.SignedIn(t, "olga", store.RoleOfficer).HandBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper,
+		"c.txt", webtest.Folios)
+	d.AwaitBatch(t, path)
 	for _, dark := range []bool{false, true} {
 		var shown []byte
-		if err := chromedp.Run(ctx, signIn(t, d, fmt.Sprint("otto-", dark), store.RoleOfficer), look{dark: dark}.theme(),
+		if err := chromedp.Run(ctx, webtest.SignIn(t, d, fmt.Sprint("otto-", dark), store.RoleOfficer), look{dark: dark}.theme(),
 			chromedp.Navigate(d.URL+path),
 			chromedp.Evaluate(`for (const fold of document.querySelectorAll("details")) fold.open = true`, nil),
 			chromedp.Screenshot(".picture", &shown, chromedp.ByQuery)); err != nil {
@@ -116,10 +118,11 @@ func TestPictureIsDarkInTheDark(t *testing.T) {
 // only once.
 func TestPicturesComeWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ctx, complaints := browser(t, d.URL, 1360)
-	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper, "c.txt", folios)
-	d.awaitBatch(t, path)
+	d := webtest.New(t, false)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
+	path := d.SignedIn(t, "olga", store.RoleOfficer).HandBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper,
+		"c.txt", webtest.Folios)
+	d.AwaitBatch(t, path)
 	const (
 		loaded = `performance.getEntriesByType("resource").filter((file) => /[/]d3[.]/.test(file.name)).length`
 		inked  = `(() => {
@@ -133,7 +136,7 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 		idle = "[data-charts]:not([aria-busy])"
 	)
 	var before, bars, colours, nodes, after, zoomed int
-	if err := chromedp.Run(ctx, signIn(t, d, "otto", store.RoleOfficer), chromedp.Navigate(d.URL+path),
+	if err := chromedp.Run(ctx, webtest.SignIn(t, d, "otto", store.RoleOfficer), chromedp.Navigate(d.URL+path),
 		chromedp.WaitReady(idle, chromedp.ByQuery),
 		chromedp.Evaluate(loaded, &before),
 		chromedp.Evaluate(`document.querySelectorAll(".histogram rect").length`, &bars),
@@ -144,7 +147,7 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 		chromedp.Evaluate(`document.querySelectorAll(".graph .node").length`, &nodes),
 		chromedp.Click(`[data-tab="heat"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".charts canvas").dispatchEvent(new PointerEvent("pointerenter"))`, nil),
-		until(`document.querySelector(".charts canvas").__zoom !== undefined`), // a property that D3 sets on elements that it zooms
+		webtest.Until(`document.querySelector(".charts canvas").__zoom !== undefined`), // a property that D3 sets on elements that it zooms
 		chromedp.Evaluate(loaded, &after),
 		chromedp.Evaluate(inked, &zoomed)); err != nil {
 		t.Fatal(err)
@@ -162,16 +165,16 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 // it is, without pictures and without errors.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ctx, complaints := browser(t, d.URL, 1360)
-	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper)
-	d.awaitBatch(t, path)
-	if err := chromedp.Run(ctx, signIn(t, d, "otto", store.RoleOfficer),
+	d := webtest.New(t, false)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
+	path := d.SignedIn(t, "olga", store.RoleOfficer).HandBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper)
+	d.AwaitBatch(t, path)
+	if err := chromedp.Run(ctx, webtest.SignIn(t, d, "otto", store.RoleOfficer),
 		chromedp.ActionFunc(func(ctx context.Context) error {
 			_, err := page.AddScriptToEvaluateOnNewDocument(`window.fetch = () => Promise.reject(new TypeError("gone"))`).Do(ctx)
 			return err
 		}),
-		chromedp.Navigate(d.URL+path), until(`document.querySelector("[data-charts]").hidden`),
+		chromedp.Navigate(d.URL+path), webtest.Until(`document.querySelector("[data-charts]").hidden`),
 		chromedp.Evaluate(`dispatchEvent(new Event("changed")); undefined`, nil),
 		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then the browser has reported what it refused
 		t.Fatal(err)
@@ -185,43 +188,43 @@ func TestNoAnswer(t *testing.T) {
 // without pages has no link.
 func TestOriginalOfSeveralFiles(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	const own = "%PDF-1.7 a thesis of its own, about the hives of the valley.\fIt has two pages, of which nobody else has a word."
 	for title, files := range map[string][]string{
 		"annex":  {"thesis.pdf", own, "annex.pdf", paged},
 		"thesis": {"thesis.pdf", paged, "annex.pdf", own},
-		"text":   {"thesis.pdf", own, "annex.txt", folios},
+		"text":   {"thesis.pdf", own, "annex.txt", webtest.Folios},
 	} {
-		olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {title}}, files...)
-		check := "/checks/" + string(d.await(t)[title])
+		olga.Upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {title}}, files...)
+		check := "/checks/" + string(d.Await(t)[title])
 		link := check + "/pages?passage=1"
-		if found := strings.Contains(olga.get(check+"/passages/1", http.StatusOK), link); found != (title != "text") {
+		if found := strings.Contains(olga.Get(check+"/passages/1", http.StatusOK), link); found != (title != "text") {
 			t.Errorf("%s: a link to the page of the passage: %v", title, found)
 		}
 		if title == "text" {
-			olga.get(link, http.StatusNotFound)
+			olga.Get(link, http.StatusNotFound)
 			continue
 		}
 		file, other := "2", "1"
 		if title == "thesis" {
 			file, other = "1", "2"
 		}
-		page := olga.get(link, http.StatusOK)
-		olga.wants(page, "Page 2 of 3", `id="m1"`, `src="`+check+`/pages/2.png?file=`+file+`"`, check+`/pages?file=`+other)
-		olga.get(check+"/pages/3.png?file="+file, http.StatusOK)
-		olga.get(check+"/pages/3.png?file="+other, http.StatusNotFound)
+		page := olga.Get(link, http.StatusOK)
+		olga.Wants(page, "Page 2 of 3", `id="m1"`, `src="`+check+`/pages/2.png?file=`+file+`"`, check+`/pages?file=`+other)
+		olga.Get(check+"/pages/3.png?file="+file, http.StatusOK)
+		olga.Get(check+"/pages/3.png?file="+other, http.StatusNotFound)
 	}
 }
 
 // TestLibraryNames: the permanent name of a library can be used unchanged in addresses and commands; people see its title.
 func TestLibraryNames(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	for _, name := range []string{"My Théses 2024!", "a/b", "..", "a b", ""} {
-		page := ada.post("/libraries", http.StatusBadRequest, url.Values{"name": {name}, "title": {"My Théses 2024!"}})
-		ada.wants(page, "letters and digits, hyphens, dots and underscores", `value="My Théses 2024!"`)
+		page := ada.Post("/libraries", http.StatusBadRequest, url.Values{"name": {name}, "title": {"My Théses 2024!"}})
+		ada.Wants(page, "letters and digits, hyphens, dots and underscores", `value="My Théses 2024!"`)
 	}
-	ada.wants(ada.post("/libraries", http.StatusOK, url.Values{"name": {"theses-2024"}, "title": {"My Théses 2024!"}}), "<h1>My Théses 2024!")
+	ada.Wants(ada.Post("/libraries", http.StatusOK, url.Values{"name": {"theses-2024"}, "title": {"My Théses 2024!"}}), "<h1>My Théses 2024!")
 }

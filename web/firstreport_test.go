@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -15,21 +16,21 @@ import (
 // steps in the empty list of checks, which are ticked off as they are done. doc/evaluation/web.md lists the steps.
 func TestFirstReportByEmptyStates(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	if err := d.site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
+	d := webtest.New(t, false)
+	if err := d.Site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	for name, text := range map[string]string{"earlier.txt": folios, "essay.txt": "Some words of my own stand before it, and nobody else has them. " + folios} {
+	for name, text := range map[string]string{"earlier.txt": webtest.Folios, "essay.txt": "Some words of my own stand before it, and nobody else has them. " + webtest.Folios} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	link, err := d.web.FirstLink(t.Context())
+	link, err := d.Web.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, complaints := browser(t, d.URL, 1360)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
 	var share string
 	steps := []struct {
 		said    string
@@ -42,7 +43,7 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 			chromedp.WaitVisible(".empty", chromedp.ByQuery), chromedp.SendKeys("#name", "theses"), chromedp.SendKeys("#title", "Theses of 2026"),
 			chromedp.Click("main form button", chromedp.ByQuery)}},
 		{"step 2: a document", []chromedp.Action{chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
-			loaded(), // the script lists the file, above the button
+			webtest.Loaded(), // the script lists the file, above the button
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "earlier.txt")}, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li", chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible("#library-documents table", chromedp.ByQuery)}},
@@ -50,11 +51,11 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 			chromedp.WaitVisible(".steps li.ready:nth-child(2)", chromedp.ByQuery)}},
 		{"step 3: a check, and its report", []chromedp.Action{chromedp.Click(".steps li:nth-child(3) a", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
-			loaded(),
+			webtest.Loaded(),
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "essay.txt")}, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li", chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery),
-			text(".workbar .percent", &share)}},
+			webtest.ReadText(".workbar .percent", &share)}},
 	}
 	begun := time.Now()
 	for _, s := range steps {
@@ -69,7 +70,7 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 	for _, c := range complaints() {
 		t.Error(c)
 	}
-	if accounts, err := d.store.People.Accounts(t.Context()); err != nil || len(accounts) != 1 || accounts[0].Role != store.RoleAdministrator {
+	if accounts, err := d.Store.People.Accounts(t.Context()); err != nil || len(accounts) != 1 || accounts[0].Role != store.RoleAdministrator {
 		t.Errorf("accounts %v: %v", accounts, err)
 	}
 }

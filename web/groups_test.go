@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -40,53 +41,53 @@ func twoGroups() *report.Findings {
 // quotation with its source can be counted with its group or alone; undo works; users who may only read see no buttons.
 func TestGroupsOverTheText(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", twoGroups())
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", twoGroups())
 	score := func() string {
-		page := ada.get("/checks/one", http.StatusOK)
+		page := ada.Get("/checks/one", http.StatusOK)
 		_, rest, _ := strings.Cut(page, `<strong class="percent">`)
 		share, _, _ := strings.Cut(rest, "<")
 		return share
 	}
 	post := func(action, group string) string {
-		return ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {action}, "group": {group}, "at": {"over"}})
+		return ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {action}, "group": {group}, "at": {"over"}})
 	}
-	page := ada.get("/checks/one", http.StatusOK)
-	ada.wants(page, `id="group-uncited" name="action" value="exclude-group" aria-pressed="true"`)
-	ada.wants(page, `id="group-quoted_cited" name="action" value="include-group" aria-pressed="false"`)
-	ada.wants(page, "1 passage, not counted")
-	ada.wants(page, "1 passage does not count: quotations and public wording (1)")
+	page := ada.Get("/checks/one", http.StatusOK)
+	ada.Wants(page, `id="group-uncited" name="action" value="exclude-group" aria-pressed="true"`)
+	ada.Wants(page, `id="group-quoted_cited" name="action" value="include-group" aria-pressed="false"`)
+	ada.Wants(page, "1 passage, not counted")
+	ada.Wants(page, "1 passage does not count: quotations and public wording (1)")
 	before := score()
 	page = post("include-group", "quoted_cited")
-	ada.wants(page, `id="group-quoted_cited" name="action" value="exclude-group" aria-pressed="true"`)
-	ada.wants(page, "Quoted and cited")
+	ada.Wants(page, `id="group-quoted_cited" name="action" value="exclude-group" aria-pressed="true"`)
+	ada.Wants(page, "Quoted and cited")
 	both := score()
 	page = post("exclude-group", "uncited")
-	ada.wants(page, `id="group-uncited" name="action" value="include-group" aria-pressed="false"`)
-	ada.wants(page, "in a group that does not count: no citation")
+	ada.Wants(page, `id="group-uncited" name="action" value="include-group" aria-pressed="false"`)
+	ada.Wants(page, "in a group that does not count: no citation")
 	one := score()
 	if before == "0%" || before == both || one == both {
 		t.Errorf("the score was %s, %s with the quotation, %s without the group", before, both, one)
 	}
-	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}})
+	ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}})
 	if again := score(); again != both {
 		t.Errorf("undone: %s, want %s", again, both)
 	}
 	post("exclude-group", "quoted_cited")
-	ada.wants(ada.get("/checks/one/passages/2", http.StatusOK), `value="count-wording"`)
+	ada.Wants(ada.Get("/checks/one/passages/2", http.StatusOK), `value="count-wording"`)
 	at := strings.Index(twoGroups().Submission.Text, quotedWords)
-	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"count-wording"}, "start": {strconv.Itoa(at)},
+	ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"count-wording"}, "start": {strconv.Itoa(at)},
 		"end": {strconv.Itoa(at + len(quotedWords))}, "comment": {"it is long"}})
 	if by := score(); by != both {
 		t.Errorf("counted by hand: %s, want %s", by, both)
 	}
-	ada.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"exclude-group"}, "group": {"songs"}})
-	aud := d.signedIn(t, "aud", store.RoleAuditor)
-	if page := aud.get("/checks/one", http.StatusOK); strings.Contains(page, "data-group") || !strings.Contains(page, "No citation") {
+	ada.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"exclude-group"}, "group": {"songs"}})
+	aud := d.SignedIn(t, "aud", store.RoleAuditor)
+	if page := aud.Get("/checks/one", http.StatusOK); strings.Contains(page, "data-group") || !strings.Contains(page, "No citation") {
 		t.Error("who only reads has buttons, or no groups")
 	}
-	program := ada.program("read", "review")
-	program.json("POST", "/api/v1/checks/one/rules", `{"action":"exclude-group","group":"uncited"}`, http.StatusOK, nil)
-	program.json("POST", "/api/v1/checks/one/rules", `{"action":"exclude-group"}`, http.StatusBadRequest, nil)
+	program := ada.Program("read", "review")
+	program.JSON("POST", "/api/v1/checks/one/rules", `{"action":"exclude-group","group":"uncited"}`, http.StatusOK, nil)
+	program.JSON("POST", "/api/v1/checks/one/rules", `{"action":"exclude-group"}`, http.StatusBadRequest, nil)
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"concordat/internal/webtest"
+	"concordat/people"
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
@@ -40,7 +42,7 @@ func TestPanic(t *testing.T) {
 	var log lines
 	var panics atomic.Int64
 	how := any("half way")
-	d := newTestSiteOf(t, false, func(o *web.Options) {
+	d := webtest.NewWith(t, false, func(o *web.Options) {
 		o.Templates = func() []string { panic("no templates") }
 		o.ReportJSON = func(w io.Writer, _ *report.Report) error {
 			_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
@@ -48,9 +50,9 @@ func TestPanic(t *testing.T) {
 		}
 		o.Logger, o.Panicked = slog.New(slog.NewTextHandler(&log, nil)), func() { panics.Add(1) }
 	})
-	p := d.signedIn(t, "olga", store.RoleOfficer)
-	id := d.checkedBy(t, p, "essay", folios)
-	program := p.program(web.Scopes...)
+	p := d.SignedIn(t, "olga", store.RoleOfficer)
+	id := d.CheckedBy(t, p, "essay", webtest.Folios)
+	program := p.Program(people.Scopes...)
 	held := func(what string, want int64, phrase string) {
 		t.Helper()
 		if got := panics.Load(); got != want {
@@ -61,17 +63,17 @@ func TestPanic(t *testing.T) {
 			t.Errorf("%s: logged %d times, want %d with the stack:\n%s", what, n, want, log.String())
 		}
 	}
-	var m problem
-	program.call(http.MethodGet, "/api/v1/templates", http.StatusInternalServerError, &m)
+	var m webtest.Problem
+	program.Call(http.MethodGet, "/api/v1/templates", http.StatusInternalServerError, &m)
 	if m.Type != "urn:concordat:problem:fault" || m.Status != http.StatusInternalServerError {
 		t.Errorf("the problem is %+v", m)
 	}
 	held("a program", 1, "no templates")
-	if page := p.get("/checks/new", http.StatusInternalServerError); !strings.Contains(page, "<main") {
+	if page := p.Get("/checks/new", http.StatusInternalServerError); !strings.Contains(page, "<main") {
 		t.Errorf("no page: %.200s", page)
 	}
 	held("a page", 2, "route=\"GET /checks/new\"")
-	resp, err := p.Get(d.URL + "/checks/" + string(id) + "/report?format=json")
+	resp, err := p.Client.Get(d.URL + "/checks/" + string(id) + "/report?format=json")
 	if err == nil {
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -82,7 +84,7 @@ func TestPanic(t *testing.T) {
 	held("half an answer", 3, "half way")
 
 	how = http.ErrAbortHandler // cut off on purpose: no fault of the program
-	if resp, err = p.Get(d.URL + "/checks/" + string(id) + "/report?format=json"); err == nil {
+	if resp, err = p.Client.Get(d.URL + "/checks/" + string(id) + "/report?format=json"); err == nil {
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
 	}

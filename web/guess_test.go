@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/passwords"
@@ -21,18 +22,18 @@ import (
 const secretOfBo = "a heron stands in the reeds"
 
 // guarded returns a site with the accounts bo and zoe, both with the password secretOfBo, behind a proxy that reports addresses.
-func guarded(t *testing.T, cost passwords.Cost) (d *testSite, bo *person) {
+func guarded(t *testing.T, cost passwords.Cost) (d *webtest.Site, bo *webtest.Person) {
 	t.Helper()
-	d = newTestSiteOf(t, true, func(o *web.Options) {
+	d = webtest.NewWith(t, true, func(o *web.Options) {
 		o.Hashing = cost
 		o.Policy.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	adam := d.SignedIn(t, "adam", store.RoleAdministrator)
 	for _, name := range []string{"zoe", "bo"} {
-		page := adam.post("/people", http.StatusOK, url.Values{"name": {name}, "role": {"submitter"}})
+		page := adam.Post("/people", http.StatusOK, url.Values{"name": {name}, "role": {"submitter"}})
 		link := regexp.MustCompile(`/join\?key=[A-Z2-7]+`).FindString(page)
-		bo = d.person(t)
-		bo.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {secretOfBo},
+		bo = d.Visitor(t)
+		bo.Post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {secretOfBo},
 			"again": {secretOfBo}})
 	}
 	return d, bo
@@ -113,7 +114,7 @@ func TestGuessesAtOnce(t *testing.T) {
 					}
 				})
 			}
-			for done := false; !done && d.web.Waiting() == 0; { // until a caller waits, or all have been refused
+			for done := false; !done && d.Web.Waiting() == 0; { // until a caller waits, or all have been refused
 				mu.Lock()
 				sum := 0
 				for _, n := range codes {
@@ -163,7 +164,7 @@ func TestKnownBrowser(t *testing.T) {
 		code, _ := posted(t, c, d.URL+"/login", address, url.Values{"name": {"zoe"}, "password": {password}})
 		return code
 	}
-	zoe, stranger := d.person(t).Client, d.person(t).Client
+	zoe, stranger := d.Visitor(t).Client, d.Visitor(t).Client
 	if code := signIn(zoe, "192.0.2.1", secretOfBo); code != http.StatusSeeOther {
 		t.Fatalf("zoe, alone: %d", code)
 	}
@@ -196,7 +197,7 @@ func TestKnownBrowser(t *testing.T) {
 	for i := range 300 {
 		all.Go(func() { guess(fmt.Sprint("account", i), i) })
 	}
-	for end := time.Now().Add(time.Minute); d.web.Waiting() < 32 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); d.Web.Waiting() < 32 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond) // there is no other sign
 	}
 	if code := signIn(zoe, "192.0.2.7", secretOfBo); code != http.StatusSeeOther {
@@ -205,7 +206,7 @@ func TestKnownBrowser(t *testing.T) {
 	leave()
 	all.Wait()
 
-	d.web.LockAccount("zoe")
+	d.Web.LockAccount("zoe")
 	if code := signIn(stranger, "192.0.2.9", secretOfBo); code != http.StatusTooManyRequests {
 		t.Errorf("with a mark that is not of this site: %d, want 429", code)
 	}
@@ -224,7 +225,7 @@ func TestKnownBrowser(t *testing.T) {
 // TestRightPasswordCountsNothing: whoever knows the password may sign in any number of times, and their earlier failures are forgotten.
 func TestRightPasswordCountsNothing(t *testing.T) {
 	t.Parallel()
-	d, _ := guarded(t, cheap)
+	d, _ := guarded(t, webtest.Cheap)
 	for range 3 {
 		for i := range 4 {
 			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1",
@@ -253,12 +254,12 @@ func TestCommonPasswords(t *testing.T) {
 			t.Errorf("%q: %q, want %q", password, got, want)
 		}
 	}
-	d, bo := guarded(t, cheap)
-	bo.post("/account/password", http.StatusBadRequest, url.Values{"old": {secretOfBo}, "password": {"1234567890"}, "again": {"1234567890"}})
-	link, err := d.web.JoinLink(t.Context(), "zoe")
+	d, bo := guarded(t, webtest.Cheap)
+	bo.Post("/account/password", http.StatusBadRequest, url.Values{"old": {secretOfBo}, "password": {"1234567890"}, "again": {"1234567890"}})
+	link, err := d.Web.JoinLink(t.Context(), "zoe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bo.post("/join", http.StatusBadRequest, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "name": {"another"},
+	bo.Post("/join", http.StatusBadRequest, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "name": {"another"},
 		"password": {"zoe zoe zoe"}, "again": {"zoe zoe zoe"}})
 }

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/site/batch"
 	"concordat/store"
 )
@@ -42,17 +43,17 @@ const mapNames = `(() => {
 // pairs do, each at its cells and none over another; that of a larger batch does not. The page is no wider than the screen.
 func TestHeatMapNames(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	path := map[int]string{}
 	for _, n := range []int{4, batch.MaxMatrix, batch.MaxMatrix + 1} {
-		path[n] = d.drawnBatch(t, n)
+		path[n] = drawnBatch(t, d, n)
 	}
 	for _, c := range []struct {
 		width    int
 		language string
 	}{{390, "zh"}, {1360, "en"}, {390, "de"}}[:suite.Rounds(1, 3)] {
-		ctx, complaints := browser(t, d.URL, c.width)
-		enter := d.enter(t, fmt.Sprint("officer", c.width, c.language), store.RoleOfficer)
+		ctx, complaints := webtest.Browser(t, d.URL, c.width)
+		enter := d.Enter(t, fmt.Sprint("officer", c.width, c.language), store.RoleOfficer)
 		if err := chromedp.Run(ctx, enter, network.SetCookie("language", c.language).WithURL(d.URL),
 			chromedp.EmulateViewport(int64(c.width), 900)); err != nil {
 			t.Fatal(err)
@@ -66,13 +67,13 @@ func TestHeatMapNames(t *testing.T) {
 			if err := chromedp.Run(ctx,
 				chromedp.Navigate(d.URL+path[n]),
 				chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
-				loaded(),
+				webtest.Loaded(),
 				chromedp.Evaluate(mapNames, &got),
 				chromedp.Evaluate(`Array.from(document.querySelectorAll("table.matrix:not(.cluster table) thead th.number")).map((x) => x.textContent)`,
 					&headings),
-				shot(t, fmt.Sprint("heat-", n, "-", c.language), c.width),
+				webtest.Shot(t, fmt.Sprint("heat-", n, "-", c.language), c.width),
 				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
-				shot(t, fmt.Sprint("heat-", n, "-", c.language, "-dark"), c.width),
+				webtest.Shot(t, fmt.Sprint("heat-", n, "-", c.language, "-dark"), c.width),
 				emulation.SetEmulatedMedia()); err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +100,7 @@ func TestHeatMapNames(t *testing.T) {
 
 // drawnBatch stores a finished batch of n documents, every second of which shares a part with its predecessor; they have the given
 // dates in turn, some with a time of day, or none.
-func (d *testSite) drawnBatch(t *testing.T, n int, dates ...string) (path string) {
+func drawnBatch(t *testing.T, d *webtest.Site, n int, dates ...string) (path string) {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
 	if err != nil {
@@ -116,7 +117,7 @@ func (d *testSite) drawnBatch(t *testing.T, n int, dates ...string) (path string
 	for i := range n {
 		inputs = append(inputs, store.BatchInput{Number: i, Name: fmt.Sprint(i, ".txt"), Place: fmt.Sprint(i)})
 	}
-	put(d.store.Batches.CreateBatch(ctx, one, inputs))
+	put(d.Store.Batches.CreateBatch(ctx, one, inputs))
 	if dates == nil {
 		dates = []string{""}
 	}
@@ -128,16 +129,16 @@ func (d *testSite) drawnBatch(t *testing.T, n int, dates ...string) (path string
 		} else {
 			timed = ""
 		}
-		put(d.store.Batches.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{
+		put(d.Store.Batches.PutBatchMembers(ctx, one.ID, i, []store.BatchMember{{
 			Dated: dated, Timed: timed, Name: fmt.Sprint(i, ".txt"), Author: fmt.Sprint("Applicant ", i),
 			Title: fmt.Sprintf("Application %d of the call for the study of rivers, 数字人文", i+1), Characters: 1000}}))
 	}
 	for i := 1; i < n; i += 2 {
-		put(d.store.Batches.PutCompared(ctx, one.ID, i-1, []store.BatchPair{{A: i - 1, B: i, Passages: []byte("[]")}}))
-		put(d.store.Batches.PutChecked(ctx, one.ID, store.BatchMember{Number: i - 1, Round: 1, Fresh: json.RawMessage("[]")},
+		put(d.Store.Batches.PutCompared(ctx, one.ID, i-1, []store.BatchPair{{A: i - 1, B: i, Passages: []byte("[]")}}))
+		put(d.Store.Batches.PutChecked(ctx, one.ID, store.BatchMember{Number: i - 1, Round: 1, Fresh: json.RawMessage("[]")},
 			map[int]store.PairShare{i: {Share: 0.4 + float64(i)/100}}))
 	}
-	put(d.store.Batches.FinishBatch(ctx, one.ID, concordat.TaskDone, store.Cause{}, nil))
+	put(d.Store.Batches.FinishBatch(ctx, one.ID, concordat.TaskDone, store.Cause{}, nil))
 	return "/batches/" + one.ID
 }
 
@@ -159,9 +160,9 @@ const dots = `(() => {
 // nothing.
 func TestTimelineOfOneDay(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ctx, complaints := browser(t, d.URL, 1360)
-	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), network.SetCookie("language", "en").WithURL(d.URL)); err != nil {
+	d := webtest.New(t, true)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
+	if err := chromedp.Run(ctx, d.Enter(t, "olga", store.RoleOfficer), network.SetCookie("language", "en").WithURL(d.URL)); err != nil {
 		t.Fatal(err)
 	}
 	type seen struct {
@@ -185,15 +186,15 @@ func TestTimelineOfOneDay(t *testing.T) {
 			Said: []string{"Documents without a date, not shown: 2"}}},
 		{"none", []string{""}, 8, seen{Said: []string{"Fewer than two documents have a date, so there is nothing to draw."}}},
 	} {
-		path := d.drawnBatch(t, c.n, c.dates...)
+		path := drawnBatch(t, d, c.n, c.dates...)
 		var time, graph seen
 		if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path),
-			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery), loaded(),
+			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery), webtest.Loaded(),
 			chromedp.Click("[data-tab=time]", chromedp.ByQuery), chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
-			chromedp.Evaluate(dots, &time), shot(t, "timeline-"+c.name, 1360),
+			chromedp.Evaluate(dots, &time), webtest.Shot(t, "timeline-"+c.name, 1360),
 			chromedp.Click("[data-tab=graph]", chromedp.ByQuery), chromedp.WaitVisible(".graph .node", chromedp.ByQuery),
 			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
-			chromedp.Evaluate(dots, &graph), shot(t, "graph-"+c.name, 1360)); err != nil {
+			chromedp.Evaluate(dots, &graph), webtest.Shot(t, "graph-"+c.name, 1360)); err != nil {
 			t.Fatal(err)
 		}
 		if len(time.Said) == 0 {

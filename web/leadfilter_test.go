@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/client"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -44,9 +45,9 @@ var (
 // filters; the page says what is hidden and how to show it, a decision keeps the filters, and programs can use them too.
 func TestFilterLeads(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", fourLeads())
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", fourLeads())
 	const at = "/checks/one"
 	shown := func(page string) string {
 		var out []string
@@ -66,7 +67,7 @@ func TestFilterLeads(t *testing.T) {
 		t.Fatalf("no filter %q in %v", label, leadChip.FindAllString(page, -1))
 		return "", "", false
 	}
-	page := ada.get(at, http.StatusOK)
+	page := ada.Get(at, http.StatusOK)
 	if got := shown(page); got != "L1 L2 L3 L4" || strings.Contains(page, "leads are shown") {
 		t.Errorf("without a filter: %s", got)
 	}
@@ -80,7 +81,7 @@ func TestFilterLeads(t *testing.T) {
 		t.Error("a filter is offered that leaves all")
 	}
 	link, _, _ := chip(page, "rewording")
-	page = ada.get(strings.TrimSuffix(link, "#leads"), http.StatusOK)
+	page = ada.Get(strings.TrimSuffix(link, "#leads"), http.StatusOK)
 	if got := shown(page); got != "L2 L3" || !strings.Contains(page, "2 of 4 leads are shown.") ||
 		!strings.Contains(page, `href="/checks/one#leads"`) {
 		t.Errorf("rewordings: %s", got)
@@ -88,35 +89,35 @@ func TestFilterLeads(t *testing.T) {
 	if back, _, on := chip(page, "rewording"); !on || back != at+"#leads" {
 		t.Errorf("the filter in force leads to %s", back)
 	}
-	ada.wants(page, `href="/checks/one#L1"`, `href="#L2"`) // in the text
+	ada.Wants(page, `href="/checks/one#L1"`, `href="#L2"`) // in the text
 	link, count, _ := chip(page, "20 to 1 or more")
-	if page = ada.get(strings.TrimSuffix(link, "#leads"), http.StatusOK); count != "1" || shown(page) != "L3" {
+	if page = ada.Get(strings.TrimSuffix(link, "#leads"), http.StatusOK); count != "1" || shown(page) != "L3" {
 		t.Errorf("likely rewordings: %s of %s", shown(page), count)
 	}
-	page = ada.get(at+"?lead-kind=summary&lead-languages=en-zh", http.StatusOK)
+	page = ada.Get(at+"?lead-kind=summary&lead-languages=en-zh", http.StatusOK)
 	if got := shown(page); got != "" || !strings.Contains(page, "0 of 4 leads match: summary, English, from Chinese.") ||
 		!strings.Contains(page, "Show all leads") {
 		t.Errorf("none: %s", got)
 	}
 	nonsense := "?lead-kind=poem&lead-likelihood=NaN&lead-state=x&lead-languages=" + strings.Repeat("x", 99)
-	if got := shown(ada.get(at+nonsense, http.StatusOK)); got != "L1 L2 L3 L4" {
+	if got := shown(ada.Get(at+nonsense, http.StatusOK)); got != "L1 L2 L3 L4" {
 		t.Errorf("nonsense: %s", got)
 	}
 
 	form := leadForm("count-lead", "sentence for sentence")
 	form.Set("lead-state", "open")
 	form.Set("at", "leads")
-	page = ada.post(at+"/rules", http.StatusOK, form)
+	page = ada.Post(at+"/rules", http.StatusOK, form)
 	if got := shown(page); got != "L2 L3 L4" || !strings.Contains(page, "3 of 4 leads are shown.") {
 		t.Errorf("after a decision among open ones: %s", got)
 	}
-	ada.wants(page, `name="lead-state" value="open"`)
-	page = ada.get(at+"?lead-state=counted", http.StatusOK)
+	ada.Wants(page, `name="lead-state" value="open"`)
+	page = ada.Get(at+"?lead-state=counted", http.StatusOK)
 	if got := shown(page); got != "L1" {
 		t.Errorf("counted: %s", got)
 	}
 
-	program := ada.program("read")
+	program := ada.Program("read")
 	for query, want := range map[string]string{"": "L1 L2 L3 L4", "?state=open": "L2 L3 L4", "?state=counted": "L1",
 		"?kind=rewording": "L2 L3", "?languages=en-zh": "L1", "?likelihood=12": "L2 L3", "?kind=summary&likelihood=1": ""} {
 		var got struct {
@@ -124,7 +125,7 @@ func TestFilterLeads(t *testing.T) {
 			Total int
 			Leads []struct{ Number string }
 		}
-		program.call("GET", "/api/v1"+at+"/leads"+query, http.StatusOK, &got)
+		program.Call("GET", "/api/v1"+at+"/leads"+query, http.StatusOK, &got)
 		var numbers []string
 		for _, l := range got.Leads {
 			numbers = append(numbers, l.Number)
@@ -135,10 +136,10 @@ func TestFilterLeads(t *testing.T) {
 	}
 	for _, bad := range []string{"state=x", "kind=poem", "likelihood=-1", "likelihood=1001", "languages=en",
 		"languages=" + url.QueryEscape("en-zh'")} {
-		program.call("GET", "/api/v1"+at+"/leads?"+bad, http.StatusUnprocessableEntity, nil)
+		program.Call("GET", "/api/v1"+at+"/leads?"+bad, http.StatusUnprocessableEntity, nil)
 	}
 
-	c := d.client(t, "cleo", store.RoleOfficer, "read")
+	c := d.Client(t, "cleo", store.RoleOfficer, "read")
 	got, err := c.Leads(t.Context(), "one", client.LeadFilter{Kind: "rewording", Languages: "en-en", State: "open", Likelihood: 20})
 	if err != nil || !got.Asked || got.Total != 4 || len(got.Leads) != 1 || len(got.Partners) != 0 {
 		t.Fatalf("the client: %+v, %v", got, err)
@@ -149,5 +150,5 @@ func TestFilterLeads(t *testing.T) {
 		t.Errorf("the client: %+v", l)
 	}
 	_, err = c.Leads(t.Context(), "one", client.LeadFilter{Kind: "poem"})
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 }

@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -20,9 +21,9 @@ import (
 func TestLeadsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, true)
-		d.finished(t, "one", "ada", led())
-		ctx, complaints := browser(t, d.URL, width)
+		d := webtest.New(t, true)
+		d.AddFinished(t, "one", "ada", led())
+		ctx, complaints := webtest.Browser(t, d.URL, width)
 		run := func(actions ...chromedp.Action) {
 			t.Helper()
 			if err := chromedp.Run(ctx, actions...); err != nil {
@@ -32,33 +33,33 @@ func TestLeadsInBrowser(t *testing.T) {
 		var wide bool
 		var lines, marks, counted int
 		var beside, words string
-		bo := d.signedIn(t, "bo", store.RoleOfficer)
+		bo := d.SignedIn(t, "bo", store.RoleOfficer)
 		run(
-			signIn(t, d, "ada", store.RoleOfficer),
+			webtest.SignIn(t, d, "ada", store.RoleOfficer),
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/one"),
 			chromedp.WaitReady("#L1 svg.lines", chromedp.ByQuery),
-			loaded(),
-			fits(&wide),
+			webtest.Loaded(),
+			webtest.Fits(&wide),
 			chromedp.Evaluate(`document.querySelectorAll("#L1 svg.lines path").length`, &lines),
 			chromedp.Evaluate(`document.querySelectorAll("#sheets .ld").length`, &marks),
 			chromedp.Evaluate(`(() => {
 				const here = document.querySelector("#L1 .here").getBoundingClientRect(), there = document.querySelector("#L1 .there").getBoundingClientRect();
 				return here.right <= there.left ? "beside" : there.top >= here.bottom - 1 ? "below" : "over";
 			})()`, &beside),
-			text("#L1 header", &words),
-			shot(t, "leads", width),
+			webtest.ReadText("#L1 header", &words),
+			webtest.Shot(t, "leads", width),
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
-			shot(t, "leads-dark", width),
+			webtest.Shot(t, "leads-dark", width),
 			// From the text to the lead and back.
 			chromedp.Click("#tL1", chromedp.ByQuery),
-			until(`location.hash === "#L1"`),
+			webtest.Until(`location.hash === "#L1"`),
 			inView("#L1"),
 			chromedp.SendKeys("#why-L1", "sentence for sentence", chromedp.ByQuery),
 			chromedp.Click(`#L1 button[value="count-lead"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#L1 button[value="open-lead"]`, chromedp.ByQuery),
 			chromedp.Evaluate(`document.querySelectorAll("#L1.counted").length`, &counted),
-			shot(t, "leads-counted", width),
+			webtest.Shot(t, "leads-counted", width),
 		)
 		want := map[int]string{1200: "beside", 390: "below"}[width]
 		if joined := map[int]int{1200: 2, 390: 0}[width]; wide || lines != joined || marks != 2 || beside != want || counted != 1 {
@@ -70,17 +71,17 @@ func TestLeadsInBrowser(t *testing.T) {
 		// Another officer's decision is announced to the reader.
 		var told string
 		run(chromedp.ActionFunc(func(context.Context) error {
-			bo.post("/checks/one/rules", 200, leadForm("set-aside-lead", "everybody knows it"))
+			bo.Post("/checks/one/rules", 200, leadForm("set-aside-lead", "everybody knows it"))
 			return nil
 		}),
-			until(`Array.from(document.querySelectorAll(".toast")).some((x) => x.innerText.includes("bo"))`),
+			webtest.Until(`Array.from(document.querySelectorAll(".toast")).some((x) => x.innerText.includes("bo"))`),
 			chromedp.Evaluate(`Array.from(document.querySelectorAll(".toast")).map((x) => x.innerText).join("|")`, &told))
 		if !strings.Contains(told, "L1: everybody knows it") {
 			t.Errorf("%d: told %q", width, told)
 		}
 		run(chromedp.Navigate(d.URL+"/checks/one"),
 			chromedp.WaitReady("#L1.set_aside details:not([open])", chromedp.ByQuery),
-			shot(t, "leads-aside", width))
+			webtest.Shot(t, "leads-aside", width))
 		for _, c := range complaints() {
 			t.Errorf("%d: %s", width, c)
 		}
@@ -92,9 +93,9 @@ func TestLeadsInBrowser(t *testing.T) {
 func TestFilterLeadsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, true)
-		d.finished(t, "one", "ada", fourLeads())
-		ctx, complaints := browser(t, d.URL, width)
+		d := webtest.New(t, true)
+		d.AddFinished(t, "one", "ada", fourLeads())
+		ctx, complaints := webtest.Browser(t, d.URL, width)
 		const (
 			count  = `document.querySelectorAll("#leads article").length`
 			choose = `//nav[@class="lead-filter"]//a[starts-with(normalize-space(.), "%s")]`
@@ -103,33 +104,33 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 		var all, open, decided, none, after int
 		var address string
 		err := chromedp.Run(ctx,
-			signIn(t, d, "ada", store.RoleOfficer),
+			webtest.SignIn(t, d, "ada", store.RoleOfficer),
 			emulation.SetScriptExecutionDisabled(width == 390),
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/one"),
 			chromedp.WaitReady("#L4", chromedp.ByQuery),
-			fits(&wide),
+			webtest.Fits(&wide),
 			chromedp.Evaluate(count, &all),
-			shot(t, "leads-filter", width),
+			webtest.Shot(t, "leads-filter", width),
 			chromedp.Click(fmt.Sprintf(choose, "English 3"), chromedp.BySearch),
 			chromedp.WaitNotPresent("#L1", chromedp.ByQuery),
 			chromedp.WaitReady(`.lead-filter [aria-current="true"]`, chromedp.ByQuery),
-			loaded(), // counted leads are below the filters
+			webtest.Loaded(), // counted leads are below the filters
 			chromedp.Evaluate(count, &open),
-			shot(t, "leads-filtered", width),
+			webtest.Shot(t, "leads-filtered", width),
 			chromedp.SendKeys("#why-L2", "the same sale", chromedp.ByQuery),
 			chromedp.Click(`#L2 button[value="count-lead"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#L2 button[value="open-lead"]`, chromedp.ByQuery),
-			loaded(),
+			webtest.Loaded(),
 			chromedp.Location(&address),
 			chromedp.Evaluate(count, &decided),
 			chromedp.Navigate(d.URL+"/checks/one?lead-kind=summary&lead-state=counted"),
 			chromedp.WaitReady(".lead-note", chromedp.ByQuery),
 			chromedp.Evaluate(count, &none),
-			shot(t, "leads-none", width),
+			webtest.Shot(t, "leads-none", width),
 			chromedp.Click(".lead-note a", chromedp.ByQuery),
 			chromedp.WaitReady("#L1", chromedp.ByQuery),
-			loaded(),
+			webtest.Loaded(),
 			chromedp.Evaluate(count, &after),
 		)
 		if err != nil {
@@ -149,30 +150,30 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 // to the page with all of them, that of a shown one to its place below the text.
 func TestFilterOfLaterPages(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	d.finished(t, "one", "ada", leadOnLaterPage())
-	bo := d.signedIn(t, "bo", store.RoleOfficer)
+	d := webtest.New(t, true)
+	d.AddFinished(t, "one", "ada", leadOnLaterPage())
+	bo := d.SignedIn(t, "bo", store.RoleOfficer)
 	const mark = `id="tL1" href="%s"`
 	for query, want := range map[string]string{"": "#L1", "?lead-kind=translation": "#L1", "?lead-kind=summary": "/checks/one#L1"} {
-		if got := bo.get("/checks/one/text/2"+query, 200); !strings.Contains(got, fmt.Sprintf(mark, want)) {
+		if got := bo.Get("/checks/one/text/2"+query, 200); !strings.Contains(got, fmt.Sprintf(mark, want)) {
 			t.Errorf("text/2%s does not have %s:\n%s", query, fmt.Sprintf(mark, want), got)
 		}
 	}
-	ctx, complaints := browser(t, d.URL, 1200)
+	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	var away, here string
 	var shown int
 	err := chromedp.Run(ctx,
-		signIn(t, d, "ada", store.RoleOfficer),
+		webtest.SignIn(t, d, "ada", store.RoleOfficer),
 		chromedp.Navigate(d.URL+"/checks/one?lead-kind=summary"),
 		chromedp.WaitReady("#sheet-2", chromedp.ByQuery), // made by the script
-		loaded(),
+		webtest.Loaded(),
 		chromedp.Evaluate(`document.querySelector("#sheet-2").scrollIntoView()`, nil),
 		chromedp.WaitReady("#tL1", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector("#tL1").getAttribute("href")`, &away),
 		chromedp.Evaluate(`document.querySelectorAll("#leads article").length`, &shown),
 		chromedp.Navigate(d.URL+"/checks/one?lead-kind=translation"),
 		chromedp.WaitReady("#sheet-2", chromedp.ByQuery),
-		loaded(),
+		webtest.Loaded(),
 		chromedp.Evaluate(`document.querySelector("#sheet-2").scrollIntoView()`, nil),
 		chromedp.WaitReady("#tL1", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector("#tL1").getAttribute("href")`, &here))

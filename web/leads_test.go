@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/client"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -51,12 +52,12 @@ func leadForm(action, why string) url.Values {
 // programs read the proposal.
 func TestLeadToOwnWork(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
 	f := led()
 	f.Authors = concordat.ParseCreators("Roe, Jane (0000-0002-1825-0097)")
 	f.Works = []report.SourceWork{{Source: f.Leads[0].Source, Authors: f.Authors}}
-	d.finished(t, "one", "ada", f)
+	d.AddFinished(t, "one", "ada", f)
 	shows := func(page string, proposed bool) {
 		t.Helper()
 		if strings.Contains(page, "Probably the author&#39;s own earlier work") != proposed ||
@@ -64,19 +65,19 @@ func TestLeadToOwnWork(t *testing.T) {
 			t.Errorf("want a proposal %v:\n%s", proposed, page)
 		}
 	}
-	shows(ada.get("/checks/one", http.StatusOK), true)
-	c := d.client(t, "cleo", store.RoleOfficer, "read")
+	shows(ada.Get("/checks/one", http.StatusOK), true)
+	c := d.Client(t, "cleo", store.RoleOfficer, "read")
 	got, err := c.Leads(t.Context(), "one", client.LeadFilter{})
 	if err != nil || len(got.Leads) != 1 || got.Leads[0].Own == nil || *got.Leads[0].Own !=
 		(client.OwnWork{By: "orcid", Author: "Roe, Jane", ORCID: "0000-0002-1825-0097"}) {
 		t.Errorf("the client: %+v, %v", got.Leads, err)
 	}
 	decide := func(action string) string {
-		return ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {action}, "at": {"leads"}, "site": {"here"},
+		return ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {action}, "at": {"leads"}, "site": {"here"},
 			"library": {"theses"}, "document": {"river.txt"}})
 	}
 	shows(decide("dismiss-own-work"), false)
-	shows(ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}}), true)
+	shows(ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}}), true)
 	if page := decide("own-work"); strings.Contains(page, "says the same in other words") {
 		t.Errorf("a lead to the author's own work remains:\n%s", page)
 	}
@@ -86,10 +87,10 @@ func TestLeadToOwnWork(t *testing.T) {
 // shown to another officer, is hidden from users who see no names, and can be done by programs too.
 func TestDecideLead(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
-	axel := d.signedIn(t, "axel", store.RoleAuditor)
-	d.finished(t, "one", "ada", led())
+	d := webtest.New(t, true)
+	ada, bo := d.SignedIn(t, "ada", store.RoleOfficer), d.SignedIn(t, "bo", store.RoleOfficer)
+	axel := d.SignedIn(t, "axel", store.RoleAuditor)
+	d.AddFinished(t, "one", "ada", led())
 	var got struct {
 		Coverage float64
 		Scores   struct {
@@ -100,16 +101,16 @@ func TestDecideLead(t *testing.T) {
 	read := func() string {
 		t.Helper()
 		got.Leads = nil
-		if err := json.Unmarshal([]byte(ada.get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil || len(got.Leads) != 1 {
+		if err := json.Unmarshal([]byte(ada.Get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil || len(got.Leads) != 1 {
 			t.Fatal(got, err)
 		}
 		return got.Leads[0].State
 	}
-	page := ada.get("/checks/one", http.StatusOK)
+	page := ada.Get("/checks/one", http.StatusOK)
 	if !strings.Contains(page, "says the same in other words (English, from Chinese)") || !strings.Contains(page, `value="count-lead"`) {
 		t.Errorf("nothing to decide by in\n%s", page)
 	}
-	if page := axel.get("/checks/one", http.StatusOK); !strings.Contains(page, "river of two towns") || strings.Contains(page, "count-lead") {
+	if page := axel.Get("/checks/one", http.StatusOK); !strings.Contains(page, "river of two towns") || strings.Contains(page, "count-lead") {
 		t.Errorf("an auditor reads, and decides nothing:\n%s", page)
 	}
 	if read() != "open" || got.Scores.Leads != 0 {
@@ -117,14 +118,14 @@ func TestDecideLead(t *testing.T) {
 	}
 	change := func(want int, f url.Values) string {
 		t.Helper()
-		return ada.post("/checks/one/rules", want, f)
+		return ada.Post("/checks/one/rules", want, f)
 	}
 	change(http.StatusBadRequest, leadForm("count-lead", " "))
 	change(http.StatusBadRequest, leadForm("count-lead", strings.Repeat("x", 10_001)))
 	none := leadForm("count-lead", "x")
 	none.Set("source_start", "1")
 	change(http.StatusNotFound, none)
-	axel.post("/checks/one/rules", http.StatusForbidden, leadForm("count-lead", "x"))
+	axel.Post("/checks/one/rules", http.StatusForbidden, leadForm("count-lead", "x"))
 
 	page = change(http.StatusOK, leadForm("count-lead", "sentence for sentence"))
 	if read() != "counted" || got.Coverage != 0 || got.Scores.Leads == 0 || got.Leads[0].By != "ada" {
@@ -135,20 +136,20 @@ func TestDecideLead(t *testing.T) {
 			t.Errorf("the page does not say %q", w)
 		}
 	}
-	if told := bo.get("/checks/one/changes?after=0", http.StatusOK); !strings.Contains(told, "<strong>ada</strong>") ||
+	if told := bo.Get("/checks/one/changes?after=0", http.StatusOK); !strings.Contains(told, "<strong>ada</strong>") ||
 		!strings.Contains(told, "counted lead") || !strings.Contains(told, "L1: sentence for sentence") || !strings.Contains(told, "0% →") {
 		t.Errorf("the other officer is told\n%s", told)
 	}
-	bo.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // it is not bo's
+	bo.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // it is not bo's
 	change(http.StatusOK, url.Values{"action": {"undo"}})
 	if read() != "open" || got.Scores.Leads != 0 {
 		t.Errorf("undone %+v", got)
 	}
-	bo.post("/checks/one/rules", http.StatusOK, leadForm("set-aside-lead", "two towns that everybody knows"))
+	bo.Post("/checks/one/rules", http.StatusOK, leadForm("set-aside-lead", "two towns that everybody knows"))
 	if read() != "set_aside" || got.Leads[0].By != "bo" {
 		t.Errorf("set aside %+v", got)
 	}
-	if page := ada.get("/checks/one", http.StatusOK); !strings.Contains(page, "Not a lead, by bo") ||
+	if page := ada.Get("/checks/one", http.StatusOK); !strings.Contains(page, "Not a lead, by bo") ||
 		strings.Contains(page, `value="count-lead"`) {
 		t.Errorf("no reason in\n%s", page)
 	}
@@ -160,7 +161,7 @@ func TestDecideLead(t *testing.T) {
 	if read() != "open" {
 		t.Errorf("opened again %+v", got)
 	}
-	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
+	lines, err := d.Store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,13 +175,13 @@ func TestDecideLead(t *testing.T) {
 		}
 	}
 
-	c := d.client(t, "cleo", store.RoleOfficer, "read", "review")
+	c := d.Client(t, "cleo", store.RoleOfficer, "read", "review")
 	l := led().Leads[0]
 	span := report.NewCounter(led().Submission.Text).Points(l.Span)
 	_, err = c.DecideLead(t.Context(), "one", span, l.SourcePoints, "counted", "")
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = c.DecideLead(t.Context(), "one", span, concordat.Span{Start: 1, End: 2}, "counted", "x")
-	wantKind(t, err, "not_found")
+	webtest.WantKind(t, err, "not_found")
 	ruled, err := c.DecideLead(t.Context(), "one", span, l.SourcePoints, "counted", "by a program")
 	if err != nil || len(ruled.Rules.CountLeads) != 1 ||
 		ruled.Rules.CountLeads[0].By != "cleo" || ruled.Rules.CountLeads[0].Comment != "by a program" {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
 )
@@ -19,13 +20,14 @@ import (
 // the reason before anything else, and retries it on request; other libraries are not affected.
 func TestFailuresFirst(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga, aud := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "aud", store.RoleAuditor)
-	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "good.txt", folios+" More.", "same.txt", folios+" More.",
-		"broken.bad", "x", "x\u202egnp.txt", "override "+folios)
-	d.await(t)
-	page := olga.get("/libraries/theses", http.StatusOK)
-	olga.wants(page, "3 added, <strong", "1 failed", "broken.bad", "The file is damaged", "Retry all that failed", "same text as",
+	d := webtest.New(t, false)
+	olga, aud := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "aud", store.RoleAuditor)
+	olga.SendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "good.txt", webtest.Folios+" More.", "same.txt",
+		webtest.Folios+" More.",
+		"broken.bad", "x", "x\u202egnp.txt", "override "+webtest.Folios)
+	d.Await(t)
+	page := olga.Get("/libraries/theses", http.StatusOK)
+	olga.Wants(page, "3 added, <strong", "1 failed", "broken.bad", "The file is damaged", "Retry all that failed", "same text as",
 		"x\ufffdgnp.txt")
 	if strings.Contains(page, "\u202e") {
 		t.Error("a name turns the order of letters")
@@ -33,24 +35,24 @@ func TestFailuresFirst(t *testing.T) {
 	if i, j := strings.Index(page, "broken.bad"), strings.Index(page, "good.txt"); i > j {
 		t.Error("what failed is not said first")
 	}
-	failed, err := d.store.Checks.FilterTasks(t.Context(), store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0)
+	failed, err := d.Store.Checks.FilterTasks(t.Context(), store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0)
 	if err != nil || len(failed) != 1 {
 		t.Fatalf("failed %v: %v", failed, err)
 	}
 	id := url.Values{"task": {string(failed[0].ID)}}
-	aud.post("/libraries/theses/additions", http.StatusForbidden, id)
-	if err := d.store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "other"}); err != nil {
+	aud.Post("/libraries/theses/additions", http.StatusForbidden, id)
+	if err := d.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "other"}); err != nil {
 		t.Fatal(err)
 	}
-	olga.post("/libraries/other/additions", http.StatusNotFound, id)
-	olga.post("/libraries/theses/additions", http.StatusOK, id)
-	olga.post("/libraries/theses/additions", http.StatusOK, nil) // all of them; there may be none
-	d.await(t)
-	if again, err := d.store.Checks.Task(t.Context(), failed[0].ID); err != nil || again.Attempts < 2 {
+	olga.Post("/libraries/other/additions", http.StatusNotFound, id)
+	olga.Post("/libraries/theses/additions", http.StatusOK, id)
+	olga.Post("/libraries/theses/additions", http.StatusOK, nil) // all of them; there may be none
+	d.Await(t)
+	if again, err := d.Store.Checks.Task(t.Context(), failed[0].ID); err != nil || again.Attempts < 2 {
 		t.Errorf("it was not begun again: %+v, %v", again, err)
 	}
-	olga.wants(olga.get("/libraries/theses/additions?state=failed", http.StatusOK), "broken.bad")
-	if strings.Contains(olga.get("/libraries/theses/additions?state=failed", http.StatusOK), "good.txt") {
+	olga.Wants(olga.Get("/libraries/theses/additions?state=failed", http.StatusOK), "broken.bad")
+	if strings.Contains(olga.Get("/libraries/theses/additions?state=failed", http.StatusOK), "good.txt") {
 		t.Error("the list of what failed has what did not")
 	}
 }
@@ -59,13 +61,14 @@ func TestFailuresFirst(t *testing.T) {
 // at once, or none if one of them does not exist.
 func TestFindDocuments(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "anna.txt", folios+" One.", "50%_b.txt", folios+" One two three.")
-	d.await(t)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.SendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "anna.txt", webtest.Folios+" One.", "50%_b.txt",
+		webtest.Folios+" One two three.")
+	d.Await(t)
 	for q, want := range map[string][]string{"q=ANNA": {"anna.txt"}, "q=%25_": {"50%_b.txt"}, "q=": {"50%_b.txt", "anna.txt", "folios.txt"},
 		"sort=nonsense&page=-4": {"50%_b.txt", "anna.txt", "folios.txt"}, "q=nothing": nil, "page=7": nil} {
-		page := olga.get("/libraries/theses?"+q, http.StatusOK)
+		page := olga.Get("/libraries/theses?"+q, http.StatusOK)
 		var got []string
 		for _, name := range []string{"50%_b.txt", "anna.txt", "folios.txt"} {
 			if strings.Contains(page, `name="document" value="`+name+`"`) {
@@ -77,12 +80,12 @@ func TestFindDocuments(t *testing.T) {
 		}
 	}
 	remove := func(code int, names ...string) {
-		olga.post("/libraries/theses/documents/delete", code, url.Values{"document": names, "reason": {"twice"}})
+		olga.Post("/libraries/theses/documents/delete", code, url.Values{"document": names, "reason": {"twice"}})
 	}
 	remove(http.StatusBadRequest)
 	remove(http.StatusNotFound, "anna.txt", "none.txt")
 	remove(http.StatusOK, "anna.txt", "50%_b.txt")
-	if ds, err := d.store.Catalogue.Documents(t.Context(), "theses", "", 0); err != nil || len(ds) != 1 {
+	if ds, err := d.Store.Catalogue.Documents(t.Context(), "theses", "", 0); err != nil || len(ds) != 1 {
 		t.Errorf("left are %v, %v", ds, err)
 	}
 }
@@ -90,7 +93,7 @@ func TestFindDocuments(t *testing.T) {
 // TestSessionEnded: whoever submits after the session has ended learns of this, and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	for _, path := range []string{"/checks", "/libraries/theses/documents"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL+path, strings.NewReader("text=some"))
 		if err != nil {
@@ -114,18 +117,18 @@ func TestSessionEnded(t *testing.T) {
 // TestTooLarge: the API says that a file is larger than the site accepts, and refuses no other file of the same request.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	prog := olga.program("check")
+	d := webtest.New(t, true)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	prog := olga.Program("check")
 	large := strings.Repeat("many words ", 1<<17)
 	for _, c := range []struct {
 		status int
 		files  []string
 	}{{http.StatusRequestEntityTooLarge, []string{"large.txt", large}},
-		{http.StatusAccepted, []string{"large.txt", large, "small.txt", folios}},
+		{http.StatusAccepted, []string{"large.txt", large, "small.txt", webtest.Folios}},
 		{http.StatusBadRequest, []string{"empty.txt", ""}}} {
-		r := olga.form("/api/v1/checks", nil, c.files...)
-		r.Header.Set("Authorization", "Bearer "+prog.token)
+		r := olga.Form("/api/v1/checks", nil, c.files...)
+		r.Header.Set("Authorization", "Bearer "+prog.Token)
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -141,20 +144,20 @@ func TestTooLarge(t *testing.T) {
 // refused before it begins.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
-	d := newTestSiteOf(t, true, func(o *web.Options) {
+	d := webtest.NewWith(t, true, func(o *web.Options) {
 		o.Partners = func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
 				{ID: "calls", Purposes: []string{"grant", "appeal"}}}}, {Site: "WEST", Name: "West"}}, nil
 		}
 	})
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	page := olga.get("/checks/new", http.StatusOK)
-	olga.wants(page, `<select id="purpose"`, "<option>appeal</option>", "<option>grant</option>", "<option>thesis</option>")
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	page := olga.Get("/checks/new", http.StatusOK)
+	olga.Wants(page, `<select id="purpose"`, "<option>appeal</option>", "<option>grant</option>", "<option>thesis</option>")
 	for _, c := range []struct {
 		partner, purpose string
 		status           int
 	}{{"SOUTH", "", 400}, {"SOUTH", "grant", 200}, {"SOUTH/theses", "grant", 400}, {"SOUTH/theses", "thesis", 200}, {"WEST", "", 200}} {
-		got := olga.upload(c.status, url.Values{"partner": {c.partner}, "purpose": {c.purpose}}, "essay.txt", folios)
+		got := olga.Upload(c.status, url.Values{"partner": {c.partner}, "purpose": {c.purpose}}, "essay.txt", webtest.Folios)
 		if c.status == 400 && !strings.Contains(got, "opens nothing for this purpose") {
 			t.Errorf("%s for %q is refused without the reason", c.partner, c.purpose)
 		}
@@ -164,13 +167,13 @@ func TestPurposes(t *testing.T) {
 // TestLibraryPageGoesOn: at any moment while a file is being added, the page of a library lists its document or reloads.
 func TestLibraryPageGoesOn(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	for i := range 20 {
 		name := fmt.Sprintf("file-%02d.txt", i)
-		olga.sendScript("/libraries/theses/documents", name, http.StatusOK, nil, name, folios+name)
+		olga.SendScript("/libraries/theses/documents", name, http.StatusOK, nil, name, webtest.Folios+name)
 		for {
-			page := olga.get("/libraries/theses", http.StatusOK)
+			page := olga.Get("/libraries/theses", http.StatusOK)
 			if strings.Contains(page, "data-refresh") {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"concordat/internal/chromium"
+	"concordat/internal/webtest"
 )
 
 // lighthouseSeen is the part of the JSON of Lighthouse 13 that TestLighthouse reads.
@@ -58,7 +59,7 @@ func TestLighthouse(t *testing.T) {
 		t.Fatal("no chromium in PATH")
 	}
 	d, _, fill := shownSite(t)
-	d.finished(t, "long", "ada", thesis(t, thesisCharacters, thesisPassages, thesisSources))
+	d.AddFinished(t, "long", "ada", webtest.Thesis(t, thesisCharacters, thesisPassages, thesisSources))
 	for _, window := range lighthouseWindows {
 		for _, page := range lighthousePages {
 			address := d.URL + fill.Replace(page.path)

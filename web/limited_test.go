@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
@@ -20,11 +21,11 @@ import (
 func TestLimitedExports(t *testing.T) {
 	t.Parallel()
 	const wording, among = "had begun to fade", "words among officers"
-	essay := strings.Replace(folios, wording, "was fading fast", 1) +
+	essay := strings.Replace(webtest.Folios, wording, "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, see := range []web.See{web.SeeReport, web.SeeScore} {
 		t.Run(string(see), func(t *testing.T) {
-			d := newTestSiteOf(t, false, func(o *web.Options) {
+			d := webtest.NewWith(t, false, func(o *web.Options) {
 				o.Policy = web.Policy{See: see}
 				o.ReportPDF = func(_ context.Context, w io.Writer, rep *report.Report, comments bool) error {
 					_, err := fmt.Fprintf(w, "comments %t\n", comments)
@@ -34,23 +35,23 @@ func TestLimitedExports(t *testing.T) {
 					return err
 				}
 			})
-			olga, sue, tom := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter),
-				d.signedIn(t, "tom", store.RoleSubmitter)
-			id := string(d.checkedBy(t, sue, "essay", essay))
-			olga.post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
-			olga.post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {among}})
-			if !strings.Contains(olga.get("/checks/"+id+"/report", http.StatusOK), wording) {
+			olga, sue, tom := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter),
+				d.SignedIn(t, "tom", store.RoleSubmitter)
+			id := string(d.CheckedBy(t, sue, "essay", essay))
+			olga.Post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
+			olga.Post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {among}})
+			if !strings.Contains(olga.Get("/checks/"+id+"/report", http.StatusOK), wording) {
 				t.Error("an officer does not see the wording: nothing can be shown")
 			}
-			if got := olga.get("/checks/"+id+"/report?format=pdf", http.StatusOK); !strings.Contains(got, "comments true") {
+			if got := olga.Get("/checks/"+id+"/report?format=pdf", http.StatusOK); !strings.Contains(got, "comments true") {
 				t.Errorf("the PDF of an officer: %q", got)
 			}
 			at := bytes.Index([]byte(essay), []byte("was fading"))
-			olga.post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"exclude-passage"}, "start": {fmt.Sprint(at)},
+			olga.Post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"exclude-passage"}, "start": {fmt.Sprint(at)},
 				"end": {fmt.Sprint(at + 5)}, "comment": {among}})
-			prog := sue.program("read")
+			prog := sue.Program("read")
 			for _, format := range []string{"html", "json", "csv", "pdf"} {
-				for from, text := range map[string]string{"page": sue.get("/checks/"+id+"/report?format="+format, http.StatusOK),
+				for from, text := range map[string]string{"page": sue.Get("/checks/"+id+"/report?format="+format, http.StatusOK),
 					"program": raw(t, d, prog, "/api/v1/checks/"+id+"/report?format="+format)} {
 					if text == "" || strings.Contains(text, wording) || strings.Contains(text, among) || strings.Contains(text, "comments true") {
 						t.Errorf("%s to a %s: %q", format, from, text)
@@ -58,20 +59,20 @@ func TestLimitedExports(t *testing.T) {
 				}
 			}
 			for _, path := range []string{"/pages", "/pages/1", "/pages/1.png", "/pages/1?passage=1", "/report?format=pdf"} {
-				tom.get("/checks/"+id+path, http.StatusNotFound)
+				tom.Get("/checks/"+id+path, http.StatusNotFound)
 			}
 		})
 	}
 }
 
 // raw returns the body of what a program reads.
-func raw(t *testing.T, d *testSite, p *program, path string) string {
+func raw(t *testing.T, d *webtest.Site, p *webtest.Program, path string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+p.token)
+	r.Header.Set("Authorization", "Bearer "+p.Token)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

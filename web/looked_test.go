@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -15,10 +16,10 @@ import (
 // without scrolling it sideways.
 func TestLongWordsFit(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", twoGroups())
-	d.awaitBatch(t, ada.handBatch(http.StatusOK, nil, "a.txt", folios, "b.txt", folios+" And more."))
+	d := webtest.New(t, false)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", twoGroups())
+	d.AwaitBatch(t, ada.HandBatch(http.StatusOK, nil, "a.txt", webtest.Folios, "b.txt", webtest.Folios+" And more."))
 	const (
 		// broken is a chip whose figure does not follow the last line of its words, or whose lines begin in the middle.
 		broken = `(() => { for (const chip of document.querySelectorAll(".groups .chip")) {
@@ -32,18 +33,18 @@ func TestLongWordsFit(t *testing.T) {
 			return Math.abs(a.querySelector(".icon").getBoundingClientRect().top - a.querySelector("bdi").getClientRects()[0].top); })()`
 	)
 	german := network.SetCookie("language", "de").WithURL(d.URL).WithPath("/")
-	narrow, _ := browser(t, d.URL, 390)
+	narrow, _ := webtest.Browser(t, d.URL, 390)
 	var chip string
-	if err := chromedp.Run(narrow, german, sessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks/one"), loaded(),
+	if err := chromedp.Run(narrow, german, webtest.SessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks/one"), webtest.Loaded(),
 		chromedp.Evaluate(broken, &chip)); err != nil {
 		t.Fatal(err)
 	}
 	if chip != "" {
 		t.Errorf("this chip cannot be read on: %s", chip)
 	}
-	wide, _ := browser(t, d.URL, 1360)
+	wide, _ := webtest.Browser(t, d.URL, 1360)
 	var over, away float64
-	if err := chromedp.Run(wide, german, sessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks"), loaded(),
+	if err := chromedp.Run(wide, german, webtest.SessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks"), webtest.Loaded(),
 		chromedp.Evaluate(wider, &over), chromedp.Evaluate(apart, &away)); err != nil {
 		t.Fatal(err)
 	}
@@ -56,19 +57,19 @@ func TestLongWordsFit(t *testing.T) {
 // focus.
 func TestChipByKeyboard(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", twoGroups())
-	ctx, complaints := browser(t, d.URL, 1200)
+	d := webtest.New(t, true)
+	d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", twoGroups())
+	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	const at = `document.querySelector("#group-uncited").getAttribute("aria-pressed")`
 	const score = `document.querySelector(".percent").innerText`
 	var before, without, again, focus string
 	var same bool
-	if err := chromedp.Run(ctx, sessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks/one"), loaded(),
+	if err := chromedp.Run(ctx, webtest.SessionOf(d, "ada"), chromedp.Navigate(d.URL+"/checks/one"), webtest.Loaded(),
 		chromedp.Evaluate(score, &before), chromedp.Evaluate("void (window.same = true)", nil),
-		chromedp.Focus("#group-uncited", chromedp.ByQuery), chromedp.KeyEvent(" "), until(at+` === "false"`),
+		chromedp.Focus("#group-uncited", chromedp.ByQuery), chromedp.KeyEvent(" "), webtest.Until(at+` === "false"`),
 		chromedp.Evaluate(score, &without), chromedp.Evaluate("document.activeElement.id", &focus),
-		chromedp.KeyEvent(" "), until(at+` === "true"`), chromedp.Evaluate(score, &again),
+		chromedp.KeyEvent(" "), webtest.Until(at+` === "true"`), chromedp.Evaluate(score, &again),
 		chromedp.Evaluate("!!window.same", &same)); err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +84,15 @@ func TestChipByKeyboard(t *testing.T) {
 // TestHelpOfKeys: "?" opens the help of single keys where there are any, and the focus goes there.
 func TestHelpOfKeys(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", twoGroups())
-	batch := ada.handBatch(http.StatusOK, nil, "a.txt", folios, "b.txt", folios+" And more.")
-	d.awaitBatch(t, batch)
-	ctx, _ := browser(t, d.URL, 1200)
+	d := webtest.New(t, false)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", twoGroups())
+	batch := ada.HandBatch(http.StatusOK, nil, "a.txt", webtest.Folios, "b.txt", webtest.Folios+" And more.")
+	d.AwaitBatch(t, batch)
+	ctx, _ := webtest.Browser(t, d.URL, 1200)
 	for _, path := range []string{"/checks/one", batch + "/pairs/1/2"} {
-		if err := chromedp.Run(ctx, sessionOf(d, "ada"), chromedp.Navigate(d.URL+path), loaded(), chromedp.KeyEvent("?"),
-			until(`document.querySelector("details.keys").open && document.activeElement.closest("details.keys")`)); err != nil {
+		if err := chromedp.Run(ctx, webtest.SessionOf(d, "ada"), chromedp.Navigate(d.URL+path), webtest.Loaded(), chromedp.KeyEvent("?"),
+			webtest.Until(`document.querySelector("details.keys").open && document.activeElement.closest("details.keys")`)); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
 	}
@@ -100,10 +101,10 @@ func TestHelpOfKeys(t *testing.T) {
 // TestNoKeysWithoutScript: what only a script does is not offered before it runs.
 func TestNoKeysWithoutScript(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", twoGroups())
-	if page := ada.get("/checks/one", http.StatusOK); strings.Count(page, "<details class=\"keys") != 1 ||
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", twoGroups())
+	if page := ada.Get("/checks/one", http.StatusOK); strings.Count(page, "<details class=\"keys") != 1 ||
 		!strings.Contains(page, `<details class="keys fold" data-script hidden>`) {
 		t.Error("keys are named that nothing listens to")
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -130,10 +131,10 @@ func TestMarkup(t *testing.T) {
 			}
 		}
 	}
-	get := func(state string, p *person, paths ...string) {
+	get := func(state string, p *webtest.Person, paths ...string) {
 		t.Helper()
 		for _, path := range paths {
-			resp, err := p.Do(p.request(http.MethodGet, fill.Replace(path), nil))
+			resp, err := p.Do(p.Request(http.MethodGet, fill.Replace(path), nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,38 +148,38 @@ func TestMarkup(t *testing.T) {
 			look(state, path, string(page))
 		}
 	}
-	get("stranger", d.person(t), openPages...)
-	look("refused", "/login", d.person(t).post("/login", http.StatusForbidden, url.Values{"name": {"ada"}, "password": {"wrong"}}))
+	get("stranger", d.Visitor(t), openPages...)
+	look("refused", "/login", d.Visitor(t).Post("/login", http.StatusForbidden, url.Values{"name": {"ada"}, "password": {"wrong"}}))
 	for _, p := range slices.Sorted(maps.Keys(shownPages)) {
 		get("administrator", ada, shownPages[p]...)
 	}
-	d.finished(t, "long", "ada", thesis(t, 60_000, 100, 20))
+	d.AddFinished(t, "long", "ada", webtest.Thesis(t, 60_000, 100, 20))
 	get("long", ada, "/checks/long", "/checks/long/report?format=html", "/checks/long/sources")
 	get("nowhere", ada, "/nowhere")
 	get("alone", ada, "/checks/C/report?format=html")
-	get("submitter", d.signedIn(t, "sue", store.RoleSubmitter), "/checks", "/checks/new", "/checks/C", "/batches", "/libraries", "/account")
-	bo := d.signedIn(t, "bo", store.RoleOfficer)
+	get("submitter", d.SignedIn(t, "sue", store.RoleSubmitter), "/checks", "/checks/new", "/checks/C", "/batches", "/libraries", "/account")
+	bo := d.SignedIn(t, "bo", store.RoleOfficer)
 	check := fill.Replace("/checks/C")
-	f, err := d.site.KeptFindings(t.Context(), concordat.TaskID(strings.TrimPrefix(check, "/checks/")))
+	f, err := d.Site.KeptFindings(t.Context(), concordat.TaskID(strings.TrimPrefix(check, "/checks/")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := f.Passages[0].Span
-	look("commented", "/checks/C", bo.post(check+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be read <again>"},
+	look("commented", "/checks/C", bo.Post(check+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be read <again>"},
 		"number": {"1"}, "start": {strconv.Itoa(at.Start)}, "end": {strconv.Itoa(at.End)}}))
-	look("judged", "/checks/C", bo.post(check+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"},
+	look("judged", "/checks/C", bo.Post(check+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"},
 		"text": {"no quotation marks"}}))
-	look("excluded", "/checks/C", ada.post(check+"/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"},
+	look("excluded", "/checks/C", ada.Post(check+"/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"},
 		"library": {"theses"}, "document": {"folios.txt"}}))
 	get("reviewed", bo, "/checks/C/report?format=html", "/checks", "/checks/C/passages/1")
 
-	empty := newTestSite(t, true)
-	eve := empty.signedIn(t, "eve", store.RoleAdministrator)
+	empty := webtest.New(t, true)
+	eve := empty.SignedIn(t, "eve", store.RoleAdministrator)
 	get("empty", eve, "/checks", "/libraries", "/libraries/theses", "/batches", "/requests", "/alerts", "/people", "/deletions", "/rechecks",
 		"/account/webhooks", "/admin/partners")
-	look("waiting", "/checks", eve.upload(http.StatusOK, nil, "essay.txt", folios, "other.txt", keeper))
-	look("waiting", "/checks/C", eve.upload(http.StatusOK, nil, "essay.txt", folios))
-	get("waiting", eve, eve.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger))
+	look("waiting", "/checks", eve.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios, "other.txt", keeper))
+	look("waiting", "/checks/C", eve.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios))
+	get("waiting", eve, eve.HandBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger))
 	t.Logf("%d pages", looked)
 }
 

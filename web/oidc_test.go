@@ -16,9 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
@@ -62,7 +64,7 @@ func newIDP(t *testing.T) *idp {
 		}
 		m.ServeHTTP(rw, r)
 	}))
-	after(t, p.Close)
+	webtest.After(t, p.Close)
 	return p
 }
 
@@ -160,7 +162,7 @@ func signWith(t *testing.T, k jose.SigningKey, claims any) string {
 
 // loginSite is a site where people sign in through providers. It runs no checks.
 type loginSite struct {
-	*testSite
+	*webtest.Site
 }
 
 func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provider) *loginSite {
@@ -172,19 +174,20 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	var pages *web.Web
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { pages.ServeHTTP(rw, r) }))
 	pages, err = web.New(web.Options{Title: func() string { return "Site" }, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
-		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler), Hashing: cheap,
-		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
+		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
+		Hashing: webtest.Cheap,
+		Rules:   func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	api.Add(pages, nil, nil)
-	after(t, func() {
+	webtest.After(t, func() {
 		server.Close()
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &loginSite{&testSite{Server: server, web: pages, store: db}}
+	return &loginSite{&webtest.Site{Server: server, Web: pages, Store: db}}
 }
 
 func uni(p *idp) web.Provider {
@@ -194,14 +197,14 @@ func uni(p *idp) web.Provider {
 }
 
 // try signs in at the provider and returns the page where that ends.
-func (p *person) try(want int) string {
-	p.t.Helper()
-	return p.get("/login/oidc/uni?next=/account", want)
+func try(p *webtest.Person, want int) string {
+	p.T.Helper()
+	return p.Get("/login/oidc/uni?next=/account", want)
 }
 
 func (d *loginSite) accounts(t *testing.T) map[string]store.Account {
 	t.Helper()
-	all, err := d.store.People.Accounts(t.Context())
+	all, err := d.Store.People.Accounts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,27 +222,27 @@ func TestProviderSignsIn(t *testing.T) {
 	p := newIDP(t)
 	p.claims = map[string]any{"preferred_username": "ada", "name": "Ada L."}
 	d := newLoginSite(t, false, uni(p))
-	ada := d.person(t)
-	if page := ada.get("/login?next=/account", http.StatusOK); !strings.Contains(page, "University &lt;1&gt;") ||
+	ada := d.Visitor(t)
+	if page := ada.Get("/login?next=/account", http.StatusOK); !strings.Contains(page, "University &lt;1&gt;") ||
 		!strings.Contains(page, `/login/oidc/uni?next=%2faccount`) {
 		t.Errorf("no button:\n%s", page)
 	}
-	if page := ada.try(http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") {
+	if page := try(ada, http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") {
 		t.Errorf("not signed in:\n%s", page)
 	}
 	// The name at the provider changes, the person does not.
 	p.set(func() { p.claims["preferred_username"] = "ada2" })
-	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") || d.accounts(t)["ada2"].Name != "" {
+	if page := try(d.Visitor(t), http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") || d.accounts(t)["ada2"].Name != "" {
 		t.Errorf("not ada:\n%s", page)
 	}
 	// Somebody else with the same name gets an account of her own.
 	p.set(func() { p.claims = map[string]any{"preferred_username": "ada", "sub": "s-2"} })
-	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "ada-2 (submitter)") {
+	if page := try(d.Visitor(t), http.StatusOK); !strings.Contains(page, "ada-2 (submitter)") {
 		t.Errorf("not another:\n%s", page)
 	}
 	// Names that could do harm are replaced.
 	p.set(func() { p.claims = map[string]any{"preferred_username": "lti:x", "sub": "s-3"} })
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 	for name := range d.accounts(t) {
 		if strings.HasPrefix(name, "lti:") {
 			t.Errorf("account %s", name)
@@ -248,11 +251,11 @@ func TestProviderSignsIn(t *testing.T) {
 	// A disabled account stays so.
 	a := d.accounts(t)["ada"]
 	a.Disabled = true
-	if err := d.store.People.UpdateAccount(t.Context(), a); err != nil {
+	if err := d.Store.People.UpdateAccount(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	p.set(func() { p.claims = nil })
-	d.person(t).try(http.StatusForbidden)
+	try(d.Visitor(t), http.StatusForbidden)
 	if !d.accounts(t)["ada"].Disabled {
 		t.Error("the account was enabled")
 	}
@@ -297,9 +300,9 @@ func TestProviderLies(t *testing.T) {
 		"nonsense": func(map[string]any) string { return "a.b.c" },
 	} {
 		p.set(func() { p.lie = lie })
-		who := d.person(t)
-		who.try(http.StatusForbidden)
-		if page := who.get("/account", http.StatusOK); !strings.Contains(page, `name="password"`) {
+		who := d.Visitor(t)
+		try(who, http.StatusForbidden)
+		if page := who.Get("/account", http.StatusOK); !strings.Contains(page, `name="password"`) {
 			t.Errorf("%s: signed in", name)
 		}
 	}
@@ -307,7 +310,7 @@ func TestProviderLies(t *testing.T) {
 		t.Errorf("accounts were made: %v", all)
 	}
 	p.set(func() { p.lie = claim("exp", time.Now().Add(-30*time.Second).Unix()) }) // within the skew
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 }
 
 // TestProviderState: only an answer to what this browser began, at this provider, is accepted, and only once.
@@ -317,13 +320,13 @@ func TestProviderState(t *testing.T) {
 	otherProvider := uni(other)
 	otherProvider.Name = "other"
 	d := newLoginSite(t, false, uni(p), otherProvider)
-	stop := func(who *person) *person {
+	stop := func(who *webtest.Person) *webtest.Person {
 		who.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		return who
 	}
-	location := func(who *person, path string) *url.URL {
+	location := func(who *webtest.Person, path string) *url.URL {
 		t.Helper()
-		resp, err := who.Do(who.request(http.MethodGet, path, nil))
+		resp, err := who.Do(who.Request(http.MethodGet, path, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,10 +338,10 @@ func TestProviderState(t *testing.T) {
 		return u
 	}
 	// begin starts a sign-in at the provider and returns the path by which the browser comes back.
-	begin := func(who *person, at *idp, name string) string {
+	begin := func(who *webtest.Person, at *idp, name string) string {
 		t.Helper()
 		to := location(who, "/login/oidc/"+name)
-		resp, err := stop(&person{t, &http.Client{}, at.URL}).Get(to.String())
+		resp, err := stop(&webtest.Person{T: t, Client: &http.Client{}, Base: at.URL}).Client.Get(to.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,27 +352,27 @@ func TestProviderState(t *testing.T) {
 		}
 		return back.RequestURI()
 	}
-	ada, mallory := stop(d.person(t)), stop(d.person(t))
+	ada, mallory := stop(d.Visitor(t)), stop(d.Visitor(t))
 	back := begin(mallory, p, "uni")
-	ada.get(back, http.StatusBadRequest) // Mallory's answer in Ada's browser
+	ada.Get(back, http.StatusBadRequest) // Mallory's answer in Ada's browser
 	back = begin(ada, p, "uni")
-	ada.get("/login/oidc/uni/back?code=x&state=guess", http.StatusBadRequest)
-	ada.get(strings.Replace(back, "/uni/", "/other/", 1), http.StatusBadRequest) // mix-up
-	ada.get(back, http.StatusBadRequest)                                         // the state is used up
+	ada.Get("/login/oidc/uni/back?code=x&state=guess", http.StatusBadRequest)
+	ada.Get(strings.Replace(back, "/uni/", "/other/", 1), http.StatusBadRequest) // mix-up
+	ada.Get(back, http.StatusBadRequest)                                         // the state is used up
 	back = begin(ada, p, "uni")
 	if got := location(ada, back).Path; got != "/checks" {
 		t.Errorf("went to %s", got)
 	}
-	ada.get(back, http.StatusBadRequest) // replayed
+	ada.Get(back, http.StatusBadRequest) // replayed
 	replay := begin(ada, p, "uni")       // a new state with a used code
 	q, _ := url.ParseQuery(strings.SplitN(replay, "?", 2)[1])
 	old, _ := url.ParseQuery(strings.SplitN(back, "?", 2)[1])
-	ada.get("/login/oidc/uni/back?"+url.Values{"state": q["state"], "code": old["code"]}.Encode(), http.StatusForbidden)
+	ada.Get("/login/oidc/uni/back?"+url.Values{"state": q["state"], "code": old["code"]}.Encode(), http.StatusForbidden)
 
 	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "javascript:alert(1)"} {
-		who := stop(d.person(t))
+		who := stop(d.Visitor(t))
 		to := location(who, "/login/oidc/uni?next="+url.QueryEscape(next))
-		resp, err := stop(&person{t, &http.Client{}, p.URL}).Get(to.String())
+		resp, err := stop(&webtest.Person{T: t, Client: &http.Client{}, Base: p.URL}).Client.Get(to.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,22 +382,22 @@ func TestProviderState(t *testing.T) {
 			t.Errorf("next %q leads to %s", next, got)
 		}
 	}
-	ada.get("/login/oidc/none", http.StatusNotFound)
+	ada.Get("/login/oidc/none", http.StatusNotFound)
 
 	// RFC 9207: a provider that names itself in answers must always do so, with the right name.
 	third := newIDP(t)
 	third.issParam = true
 	d2 := newLoginSite(t, false, uni(third))
 	d = d2
-	eve := stop(d2.person(t))
+	eve := stop(d2.Visitor(t))
 	back = begin(eve, third, "uni")
-	eve.get(strings.Replace(back, url.QueryEscape(third.URL), url.QueryEscape(p.URL), 1), http.StatusForbidden)
+	eve.Get(strings.Replace(back, url.QueryEscape(third.URL), url.QueryEscape(p.URL), 1), http.StatusForbidden)
 	back = begin(eve, third, "uni")
 	u, _ := url.Parse(back)
 	q = u.Query()
 	q.Del("iss")
-	eve.get(u.Path+"?"+q.Encode(), http.StatusForbidden)
-	eve.get(begin(eve, third, "uni"), http.StatusSeeOther)
+	eve.Get(u.Path+"?"+q.Encode(), http.StatusForbidden)
+	eve.Get(begin(eve, third, "uni"), http.StatusSeeOther)
 }
 
 // TestProviderRoles maps claims to roles, and refuses people whom no claim maps.
@@ -411,20 +414,20 @@ func TestProviderRoles(t *testing.T) {
 		})
 	}
 	groups("ada", "staff", "office")
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 	groups("bo", "guests")
-	d.person(t).try(http.StatusForbidden)
+	try(d.Visitor(t), http.StatusForbidden)
 	all := d.accounts(t)
 	if len(all) != 1 || all["ada"].Role != store.RoleOfficer {
 		t.Fatalf("accounts %v", all)
 	}
 	groups("ada", "staff")
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 	if got := d.accounts(t)["ada"].Role; got != store.RoleSubmitter {
 		t.Errorf("role %s", got)
 	}
 	groups("ada")
-	d.person(t).try(http.StatusForbidden)
+	try(d.Visitor(t), http.StatusForbidden)
 
 	// The user info endpoint may supply the claim, but not another person's claim.
 	p.set(func() {
@@ -432,12 +435,12 @@ func TestProviderRoles(t *testing.T) {
 		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}
 	})
 	d = newLoginSite(t, false, one)
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 	if got := d.accounts(t)["cy"].Role; got != store.RoleOfficer {
 		t.Errorf("role %s", got)
 	}
 	p.set(func() { p.info["sub"] = "ada" })
-	d.person(t).try(http.StatusForbidden)
+	try(d.Visitor(t), http.StatusForbidden)
 }
 
 // TestProviderLinks: if no accounts are created, people are linked by hand, or once by a verified address.
@@ -450,21 +453,21 @@ func TestProviderLinks(t *testing.T) {
 	ctx := t.Context()
 	add := func(name string, r store.Role) {
 		t.Helper()
-		if err := d.store.People.CreateAccount(ctx, store.Account{Name: name, Role: r, Created: time.Now()}); err != nil {
+		if err := d.Store.People.CreateAccount(ctx, store.Account{Name: name, Role: r, Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	add("ada@example.edu", store.RoleOfficer)
 	add("root@example.edu", store.RoleAdministrator)
 	p.claims = map[string]any{"email": "ada@example.edu", "email_verified": true}
-	d.person(t).try(http.StatusForbidden) // an address alone links no one
-	if err := d.store.People.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu",
+	try(d.Visitor(t), http.StatusForbidden) // an address alone links no one
+	if err := d.Store.People.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu",
 		Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	p.set(func() { p.claims = map[string]any{"sub": "s-9"} })
-	d.person(t).try(http.StatusOK)
-	if err := d.store.People.UnlinkIdentity(ctx, p.URL, "s-9"); err != nil {
+	try(d.Visitor(t), http.StatusOK)
+	if err := d.Store.People.UnlinkIdentity(ctx, p.URL, "s-9"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -487,7 +490,7 @@ func TestProviderLinks(t *testing.T) {
 		{"s-1", "new@example.edu", true, http.StatusOK},        // by the subject
 	} {
 		p.set(func() { p.claims = map[string]any{"sub": c.sub, "email": c.email, "email_verified": c.verified} })
-		linked.person(t).try(c.want)
+		try(linked.Visitor(t), c.want)
 	}
 }
 
@@ -497,14 +500,14 @@ func TestProviderDown(t *testing.T) {
 	p := newIDP(t)
 	p.down = true
 	d := newLoginSite(t, false, uni(p))
-	who := d.person(t)
-	who.get("/login", http.StatusOK)
-	who.try(http.StatusServiceUnavailable)
+	who := d.Visitor(t)
+	who.Get("/login", http.StatusOK)
+	try(who, http.StatusServiceUnavailable)
 	p.set(func() { p.down = false })
 	d = newLoginSite(t, false, uni(p))
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 	p.set(func() { p.rotate("k2") })
-	d.person(t).try(http.StatusOK)
+	try(d.Visitor(t), http.StatusOK)
 }
 
 // TestPasswordForAdministratorsOnly: everyone else uses a provider, and may sign out there too.
@@ -512,33 +515,62 @@ func TestPasswordForAdministratorsOnly(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
 	d := newLoginSite(t, true, uni(p))
-	first, err := d.web.FirstLink(t.Context())
+	first, err := d.Web.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := d.person(t)
+	root := d.Visitor(t)
 	const password = "correct horse battery"
 	root.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	root.post("/first", http.StatusSeeOther, url.Values{"key": {strings.TrimPrefix(first, "/first?key=")}, "name": {"root"},
+	root.Post("/first", http.StatusSeeOther, url.Values{"key": {strings.TrimPrefix(first, "/first?key=")}, "name": {"root"},
 		"password": {password}, "again": {password}})
-	root.post("/login", http.StatusSeeOther, url.Values{"name": {"root"}, "password": {password}})
+	root.Post("/login", http.StatusSeeOther, url.Values{"name": {"root"}, "password": {password}})
 	a := d.accounts(t)["root"]
 	a.Role = store.RoleOfficer
-	if err := d.store.People.UpdateAccount(t.Context(), a); err != nil {
+	if err := d.Store.People.UpdateAccount(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	if page := root.post("/login", http.StatusForbidden, url.Values{"name": {"root"}, "password": {password}}); !strings.Contains(page,
+	if page := root.Post("/login", http.StatusForbidden, url.Values{"name": {"root"}, "password": {password}}); !strings.Contains(page,
 		"only administrators") {
 		t.Errorf("no word why:\n%s", page)
 	}
 
-	ada := d.person(t)
-	ada.try(http.StatusOK)
-	page := ada.post("/logout", http.StatusOK, nil)
+	ada := d.Visitor(t)
+	try(ada, http.StatusOK)
+	page := ada.Post("/logout", http.StatusOK, nil)
 	if !strings.Contains(page, p.URL+"/end?") || !strings.Contains(page, url.QueryEscape(d.URL+"/login")) {
 		t.Errorf("no way to sign out there:\n%s", page)
 	}
 	ada.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	ada.get("/account", http.StatusSeeOther)
-	ada.post("/logout", http.StatusSeeOther, nil)
+	ada.Get("/account", http.StatusSeeOther)
+	ada.Post("/logout", http.StatusSeeOther, nil)
+}
+
+// TestLoginInBrowser goes to a provider and back.
+func TestLoginInBrowser(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	p.claims = map[string]any{"preferred_username": "ada"}
+	d := newLoginSite(t, false, uni(p))
+	ctx, complaints := webtest.Browser(t, d.URL, 390)
+	var login, out []byte
+	var wide bool
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(390, 900), chromedp.Navigate(d.URL+"/login?next=/account"),
+		chromedp.WaitVisible(".providers a", chromedp.ByQuery), webtest.Fits(&wide),
+		chromedp.FullScreenshot(&login, 90), chromedp.Click(".providers a", chromedp.ByQuery),
+		chromedp.Click(".who summary", chromedp.ByQuery), chromedp.Click(`form[action="/logout"] button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`a[href*="/end?"]`, chromedp.ByQuery),
+		chromedp.FullScreenshot(&out, 90)); err != nil {
+		t.Fatal(err)
+	}
+	if wide {
+		t.Error("wider than the window")
+	}
+	for _, one := range complaints() {
+		if !strings.HasPrefix(one, "request for "+p.URL+"/auth?") {
+			t.Error(one)
+		}
+	}
+	webtest.KeepShot(t, "login", &login)
+	webtest.KeepShot(t, "signedout", &out)
 }

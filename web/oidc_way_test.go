@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/web"
 )
 
@@ -17,7 +18,7 @@ func TestWayOfProvider(t *testing.T) {
 	asked := map[string]int{}
 	serve := func(name string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked[name]++ }))
-		after(t, s.Close)
+		webtest.After(t, s.Close)
 		return s.URL
 	}
 	issuer, inner := serve("issuer"), serve("inner")

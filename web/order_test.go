@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -33,11 +34,11 @@ const headingsRead = `[...document.querySelectorAll("h1, h2, h3")].filter((h) =>
 // the page, the text before its sources, and none comes twice. The headings come in the same order, and skip no level.
 func TestWorkspaceByKeyboard(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ctx, complaints := browser(t, d.URL, 1360)
-	d.finished(t, "one", "olga", thesis(t, 6_000, 6, 3))
-	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
-		chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery), loaded()); err != nil {
+	d := webtest.New(t, true)
+	ctx, complaints := webtest.Browser(t, d.URL, 1360)
+	d.AddFinished(t, "one", "olga", webtest.Thesis(t, 6_000, 6, 3))
+	if err := chromedp.Run(ctx, d.Enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
+		chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery), webtest.Loaded()); err != nil {
 		t.Fatal(err)
 	}
 	var walked []string

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/client"
+	"concordat/internal/webtest"
 	"concordat/people"
 	"concordat/store"
 	"concordat/web/message"
@@ -25,13 +26,13 @@ type peopleWay struct {
 }
 
 // pageWay changes accounts through the pages. A success redirects or shows a link once.
-func pageWay(p *person) peopleWay {
+func pageWay(p *webtest.Person) peopleWay {
 	post := func(path string, fields url.Values) int {
-		r := p.request(http.MethodPost, path, strings.NewReader(fields.Encode()))
+		r := p.Request(http.MethodPost, path, strings.NewReader(fields.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		resp, err := p.Do(r)
 		if err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 		_ = resp.Body.Close()
 		return resp.StatusCode
@@ -98,10 +99,10 @@ func TestPeopleWays(t *testing.T) {
 		Tokens   []store.Token
 		Audit    []string
 	}
-	run := func(t *testing.T, way func(d *testSite) peopleWay) (out outcome) {
-		d := newTestSite(t, true)
+	run := func(t *testing.T, way func(d *webtest.Site) peopleWay) (out outcome) {
+		d := webtest.New(t, true)
 		w := way(d)
-		head, err := d.store.Audit.AuditHead(t.Context())
+		head, err := d.Store.Audit.AuditHead(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,13 +128,13 @@ func TestPeopleWays(t *testing.T) {
 		do(w.token(strings.Repeat("x", people.MaxTokenName+1), "read"))
 		do(w.token("none"))
 		do(w.token("all", "everything"))
-		if out.Accounts, err = d.store.People.Accounts(t.Context()); err != nil {
+		if out.Accounts, err = d.Store.People.Accounts(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for i := range out.Accounts {
 			out.Accounts[i].Created = time.Time{}
 		}
-		_, tokens, err := d.store.People.Tokens(t.Context(), "root", store.PurposeAPI)
+		_, tokens, err := d.Store.People.Tokens(t.Context(), "root", store.PurposeAPI)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +143,7 @@ func TestPeopleWays(t *testing.T) {
 				out.Tokens = append(out.Tokens, store.Token{Name: one.Name, Scopes: one.Scopes, Expires: one.Expires.Truncate(24 * time.Hour)})
 			}
 		}
-		es, err := d.store.Audit.Audit(t.Context(), head.Seq, 0)
+		es, err := d.Store.Audit.Audit(t.Context(), head.Seq, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,10 +154,10 @@ func TestPeopleWays(t *testing.T) {
 	}
 	var page, api outcome
 	t.Run("page", func(t *testing.T) {
-		page = run(t, func(d *testSite) peopleWay { return pageWay(d.signedIn(t, "root", store.RoleAdministrator)) })
+		page = run(t, func(d *webtest.Site) peopleWay { return pageWay(d.SignedIn(t, "root", store.RoleAdministrator)) })
 	})
 	t.Run("api", func(t *testing.T) {
-		api = run(t, func(d *testSite) peopleWay { return apiWay(t, d.client(t, "root", store.RoleAdministrator)) })
+		api = run(t, func(d *webtest.Site) peopleWay { return apiWay(t, d.Client(t, "root", store.RoleAdministrator)) })
 	})
 	if d := cmp.Diff(page, api); d != "" {
 		t.Errorf("page (-) and API (+) differ: %s", d)

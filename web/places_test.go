@@ -15,20 +15,23 @@ import (
 	"unicode"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/report/language"
 	"concordat/store"
+	"concordat/web"
+	"concordat/web/pages/admin"
 )
 
 // TestPlaces: the navigation shows the current place, on pages below it too; administration appears only there, with
 // only what the role may open.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada, adi, sue := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "adi", store.RoleAuditor),
-		d.signedIn(t, "sue", store.RoleSubmitter)
+	d := webtest.New(t, true)
+	ada, adi, sue := d.SignedIn(t, "ada", store.RoleAdministrator), d.SignedIn(t, "adi", store.RoleAuditor),
+		d.SignedIn(t, "sue", store.RoleSubmitter)
 	for _, x := range []struct {
-		p           *person
+		p           *webtest.Person
 		path        string
 		has, hasNot []string
 	}{
@@ -43,8 +46,8 @@ func TestPlaces(t *testing.T) {
 			[]string{`href="/people"`, `href="/checks/new"`}},
 		{sue, "/checks", []string{`href="/batches">`}, []string{`href="/admin"`, `href="/requests"`}},
 	} {
-		page := x.p.get(x.path, 200)
-		x.p.wants(page, x.has...)
+		page := x.p.Get(x.path, 200)
+		x.p.Wants(page, x.has...)
 		for _, no := range x.hasNot {
 			if strings.Contains(page, no) {
 				t.Errorf("%s shows %s", x.path, no)
@@ -154,19 +157,19 @@ func hasWord(text, word string) bool {
 // TestChecksAlone: additions to libraries are not listed among the checks.
 func TestChecksAlone(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.upload(200, nil, "essay.txt", "one")
-	err := d.store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt",
+	d := webtest.New(t, true)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Upload(200, nil, "essay.txt", "one")
+	err := d.Store.Checks.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt",
 		Made: time.Now()},
 		Owner: "olga", Batch: "library theses", Request: []byte(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	olga.wants(olga.get("/libraries/theses/additions", 200), "shelf.txt")
-	olga.wants(olga.get("/libraries/theses", 200), "1 still to be read")
-	page := olga.get("/checks", 200)
-	olga.wants(page, "essay.txt")
+	olga.Wants(olga.Get("/libraries/theses/additions", 200), "shelf.txt")
+	olga.Wants(olga.Get("/libraries/theses", 200), "1 still to be read")
+	page := olga.Get("/checks", 200)
+	olga.Wants(page, "essay.txt")
 	if strings.Contains(page, "shelf.txt") {
 		t.Error("the checks hold what a library takes in")
 	}
@@ -175,10 +178,10 @@ func TestChecksAlone(t *testing.T) {
 // TestLongNames: a name that no account can have is refused and not stored anywhere.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.person(t)
-	p.post("/login", 403, url.Values{"name": {strings.Repeat("n", 1<<20)}, "password": {"a good long secret"}})
-	entries, err := d.store.Audit.Audit(t.Context(), 0, 0)
+	d := webtest.New(t, true)
+	p := d.Visitor(t)
+	p.Post("/login", 403, url.Values{"name": {strings.Repeat("n", 1<<20)}, "password": {"a good long secret"}})
+	entries, err := d.Store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,22 +195,22 @@ func TestLongNames(t *testing.T) {
 // TestDeadEnds: whoever comes too late learns that it is too late, and what to do.
 func TestDeadEnds(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.person(t)
-	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "no longer signed in")
-	p.wants(p.get("/join?key=none", 404), "has been used or has expired")
-	p.wants(p.post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"},
+	d := webtest.New(t, true)
+	p := d.Visitor(t)
+	p.Wants(p.Post("/libraries", 403, url.Values{"name": {"plays"}}), "no longer signed in")
+	p.Wants(p.Get("/join?key=none", 404), "has been used or has expired")
+	p.Wants(p.Post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"},
 		"again": {"a good long secret"}}), "has been used or has expired")
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "your input is still there")
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Wants(olga.Post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "your input is still there")
 }
 
 // TestStatic: a browser that has a file asks whether it has changed; folders are not listed.
 func TestStatic(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.person(t)
-	resp, err := p.Do(p.request(http.MethodGet, "/static/style.css", nil))
+	d := webtest.New(t, true)
+	p := d.Visitor(t)
+	resp, err := p.Do(p.Request(http.MethodGet, "/static/style.css", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,21 +219,21 @@ func TestStatic(t *testing.T) {
 	if resp.StatusCode != http.StatusOK || tag == "" || resp.Header.Get("Content-Type") != "text/css; charset=utf-8" {
 		t.Fatalf("%s, tag %s, %v", resp.Status, tag, resp.Header)
 	}
-	again := p.request(http.MethodGet, "/static/style.css", nil)
+	again := p.Request(http.MethodGet, "/static/style.css", nil)
 	again.Header.Set("If-None-Match", tag)
-	p.do(again, http.StatusNotModified)
+	p.Send(again, http.StatusNotModified)
 	for _, path := range []string{"/static/none.js", "/static/", "/static/..%2fweb.go"} {
-		p.get(path, http.StatusNotFound)
+		p.Get(path, http.StatusNotFound)
 	}
-	if robots := p.get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
+	if robots := p.Get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
 		t.Errorf("robots.txt is %q", robots)
 	}
 	// Pages name a file by its content: under that name it is kept for good, compressed; under the name of another version it is served
 	// but not kept.
-	_, named, _ := strings.Cut(p.get("/login", http.StatusOK), `href="/static/style.`)
+	_, named, _ := strings.Cut(p.Get("/login", http.StatusOK), `href="/static/style.`)
 	digest, _, _ := strings.Cut(named, ".css")
 	for _, one := range []struct{ name, kept string }{{digest, "public, max-age=31536000, immutable"}, {"0000000000000000", "no-cache"}} {
-		r := p.request(http.MethodGet, "/static/style."+one.name+".css", nil)
+		r := p.Request(http.MethodGet, "/static/style."+one.name+".css", nil)
 		r.Header.Set("Accept-Encoding", "br, gzip")
 		resp, err := p.Do(r)
 		if err != nil {
@@ -244,7 +247,7 @@ func TestStatic(t *testing.T) {
 		}
 	}
 	for _, refused := range []string{"", "br", "gzip;q=0"} {
-		r := p.request(http.MethodGet, "/static/style.css", nil)
+		r := p.Request(http.MethodGet, "/static/style.css", nil)
 		r.Header.Set("Accept-Encoding", refused)
 		if resp, err := p.Do(r); err != nil || resp.Header.Get("Content-Encoding") != "" {
 			t.Errorf("who takes %q gets %v, %v", refused, resp.Header, err)
@@ -255,28 +258,53 @@ func TestStatic(t *testing.T) {
 // TestOtherLanguage: switching the language shows the same page, with the query of its address.
 func TestOtherLanguage(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.person(t)
-	link, err := d.web.FirstLink(t.Context())
+	d := webtest.New(t, true)
+	p := d.Visitor(t)
+	link, err := d.Web.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := p.get(link, 200)
+	page := p.Get(link, 200)
 	next := html.UnescapeString(regexp.MustCompile(`name="next" value="([^"]*)"`).FindStringSubmatch(page)[1])
-	p.wants(p.post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
+	p.Wants(p.Post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
 }
 
 // TestHugeTitles: names and titles are bounded, and a form keeps what was wrong in it.
 func TestHugeTitles(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	huge := strings.Repeat("n", 1<<20)
-	ada.post("/libraries", 400, url.Values{"name": {"plays"}, "title": {huge}})
-	ada.post("/libraries/theses", 400, url.Values{"action": {"policy"}, "title": {huge}})
-	ada.post("/people", 400, url.Values{"name": {"bo"}, "title": {huge}, "role": {"officer"}})
-	ada.wants(ada.post("/people", 409, url.Values{"name": {"ada"}, "title": {"Ada <2>"}, "role": {"auditor"}}), `value="Ada &lt;2&gt;"`,
+	ada.Post("/libraries", 400, url.Values{"name": {"plays"}, "title": {huge}})
+	ada.Post("/libraries/theses", 400, url.Values{"action": {"policy"}, "title": {huge}})
+	ada.Post("/people", 400, url.Values{"name": {"bo"}, "title": {huge}, "role": {"officer"}})
+	ada.Wants(ada.Post("/people", 409, url.Values{"name": {"ada"}, "title": {"Ada <2>"}, "role": {"auditor"}}), `value="Ada &lt;2&gt;"`,
 		`<option value="auditor" selected>`)
-	ada.wants(ada.post("/people", 200, url.Values{"name": {"a/b c"}, "role": {"officer"}}), `action="/people/a%2Fb%20c"`)
-	ada.wants(ada.post("/people/a%2Fb%20c", 200, url.Values{"action": {"disable"}}), "disabled")
+	ada.Wants(ada.Post("/people", 200, url.Values{"name": {"a/b c"}, "role": {"officer"}}), `action="/people/a%2Fb%20c"`)
+	ada.Wants(ada.Post("/people/a%2Fb%20c", 200, url.Values{"action": {"disable"}}), "disabled")
+}
+
+// TestIdlePlaces: the menu offers the cluster and the schemes only if there are several machines or schemes; the pages exist regardless.
+func TestIdlePlaces(t *testing.T) {
+	t.Parallel()
+	alone := webtest.NewWith(t, true, func(o *web.Options) { o.Nodes = nil })
+	several := webtest.NewWith(t, true, func(o *web.Options) {
+		o.Nodes = webtest.Nodes(func() (admin.Cluster, error) { return admin.Cluster{}, nil })
+	})
+	for _, d := range []*webtest.Site{alone, several} {
+		ada := d.SignedIn(t, "ada", store.RoleAdministrator)
+		page := ada.Get("/admin", http.StatusOK)
+		if got := strings.Contains(page, `href="/admin/cluster"`); got != (d == several) {
+			t.Errorf("the menu has the cluster: %t", got)
+		}
+		if strings.Contains(page, `href="/admin/schemes"`) {
+			t.Error("the menu has the schemes of a site with one")
+		}
+		ada.Wants(ada.Get("/admin/cluster", http.StatusOK), `href="/admin/cluster" aria-current="page"`)
+	}
+	if err := several.Store.Answers.SeeEpoch(t.Context(), concordat.Epoch{Federation: "north", Number: 1}, "natural@other"); err != nil {
+		t.Fatal(err)
+	}
+	adam := several.SignedIn(t, "adam", store.RoleAdministrator)
+	adam.Wants(adam.Get("/admin", http.StatusOK), `href="/admin/schemes"`)
 }

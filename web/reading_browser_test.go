@@ -3,35 +3,18 @@ package web_test
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"concordat"
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/store"
 )
-
-// signIn gives the browser the session of an account.
-func signIn(t *testing.T, d *testSite, name string, role store.Role) chromedp.Action {
-	t.Helper()
-	d.signedIn(t, name, role)
-	u, err := url.Parse(d.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return network.SetCookie("session", "secret-of-"+name).WithDomain(u.Hostname()).WithPath("/")
-}
-
-// fits reports in bad whether the page is wider than the window.
-func fits(bad *bool) chromedp.Action {
-	return chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, bad)
-}
 
 // inView waits until an element is within the window; otherwise the error says where it is.
 func inView(selector string) chromedp.Action {
@@ -62,12 +45,12 @@ func inView(selector string) chromedp.Action {
 func TestReadingInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, true)
-		f := thesis(t, 60_000, 80, 60)
+		d := webtest.New(t, true)
+		f := webtest.Thesis(t, 60_000, 80, 60)
 		f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 400, End: 520}, Reason: concordat.SkipShort}}
 		f.Flags = []concordat.Flag{{Code: "hidden_text", Detail: "Text that nobody sees.", Span: &concordat.Span{Start: 50_000, End: 50_020}}}
-		d.finished(t, "long", "ada", f)
-		ctx, complaints := browser(t, d.URL, width)
+		d.AddFinished(t, "long", "ada", f)
+		ctx, complaints := webtest.Browser(t, d.URL, width)
 		run := func(actions ...chromedp.Action) {
 			t.Helper()
 			if err := chromedp.Run(ctx, actions...); err != nil {
@@ -77,23 +60,23 @@ func TestReadingInBrowser(t *testing.T) {
 		var wide, wide2, wide3 bool
 		var dock, again, closed, empty string
 		run(
-			signIn(t, d, "ada", store.RoleOfficer),
+			webtest.SignIn(t, d, "ada", store.RoleOfficer),
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/long"),
 			chromedp.WaitReady("#sheet-2", chromedp.ByQuery),
-			loaded(),
-			fits(&wide),
-			shot(t, "reading", width),
+			webtest.Loaded(),
+			webtest.Fits(&wide),
+			webtest.Shot(t, "reading", width),
 			chromedp.KeyEvent("n"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
 			inView("#m1"),
 			chromedp.KeyEvent("n"),
 			chromedp.WaitVisible(`.dock [data-passage="2"]`, chromedp.ByQuery),
-			text(".dock .bar2 span", &dock),
+			webtest.ReadText(".dock .bar2 span", &dock),
 			view(t, "dock", width),
 			chromedp.KeyEvent("p"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
-			text(".dock .bar2 span", &again),
+			webtest.ReadText(".dock .bar2 span", &again),
 			chromedp.KeyEvent("p"), // back around to the last, on a page of the text that is not loaded yet
 			chromedp.WaitVisible(`.dock [data-passage="80"]`, chromedp.ByQuery),
 			inView("#m80"),
@@ -103,7 +86,7 @@ func TestReadingInBrowser(t *testing.T) {
 			inView("#f1"),
 			// Scrolling to the end loads what comes into view.
 			chromedp.Evaluate(`document.querySelector(".sheet:last-of-type").scrollIntoView({behavior: "instant", block: "end"})`, nil),
-			until(`!document.querySelector(".sheet:last-of-type[data-empty]")`),
+			webtest.Until(`!document.querySelector(".sheet:last-of-type[data-empty]")`),
 			chromedp.Evaluate(`String(document.querySelectorAll('.sheet:last-of-type .body p').length > 0)`, &empty),
 		)
 		if wide || dock != "Passage 2 of 80" || again != "Passage 1 of 80" || closed != "true" || empty != "true" {
@@ -114,9 +97,9 @@ func TestReadingInBrowser(t *testing.T) {
 		run(
 			chromedp.Evaluate(`document.querySelector('#sources a[href*="/compare?"]').click()`, nil),
 			chromedp.WaitVisible("#there", chromedp.ByQuery),
-			loaded(), // before that, the keys do nothing
-			fits(&wide2),
-			shot(t, "compare", width),
+			webtest.Loaded(), // before that, the keys do nothing
+			webtest.Fits(&wide2),
+			webtest.Shot(t, "compare", width),
 			inPane("#here", "#h1"), inPane("#there", "#t1"), // it opens at the first place
 			chromedp.KeyEvent("n"),
 			inPane("#here", "#h2"), inPane("#there", "#t2"),
@@ -125,7 +108,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.Evaluate(`document.activeElement.closest("[data-place]").id`, &mark),
 			// When one side is scrolled, the other follows.
 			chromedp.Evaluate(`window.before = document.querySelector("#there").scrollTop, document.querySelector("#here").scrollTop += 600`, nil),
-			until(`document.querySelector("#there").scrollTop !== window.before`),
+			webtest.Until(`document.querySelector("#there").scrollTop !== window.before`),
 		)
 		if wide2 || mark != "t2" {
 			t.Errorf("%d: too wide %v, crossed to %q", width, wide2, mark)
@@ -134,8 +117,8 @@ func TestReadingInBrowser(t *testing.T) {
 		run(
 			chromedp.Navigate(d.URL+"/checks/long/passages/3"),
 			chromedp.WaitVisible("#comment-3", chromedp.ByQuery),
-			fits(&wide3),
-			shot(t, "passage", width),
+			webtest.Fits(&wide3),
+			webtest.Shot(t, "passage", width),
 			chromedp.SendKeys("#comment-3", "the task sheet has it", chromedp.ByQuery),
 			chromedp.Click(`button[value="exclude-passage"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="include-passage"]`, chromedp.ByQuery),
@@ -153,7 +136,7 @@ func TestReadingInBrowser(t *testing.T) {
 
 // inPane waits until an element is within the visible part of its pane.
 func inPane(pane, selector string) chromedp.Action {
-	return until(`(() => {
+	return webtest.Until(`(() => {
 		const p = document.querySelector("` + pane + `").getBoundingClientRect(), r = document.querySelector("` + selector + `").getBoundingClientRect();
 		return r.top >= p.top && r.top < p.bottom;
 	})()`)
@@ -163,38 +146,38 @@ func inPane(pane, selector string) chromedp.Action {
 func TestRequestsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, true)
-		d.partner.state.Store(concordat.DisclosurePending)
-		d.finished(t, "one", "sue", atPartner())
-		d.incoming(t, "first", time.Now().Add(24*time.Hour))
-		ctx, complaints := browser(t, d.URL, width)
+		d := webtest.New(t, true)
+		d.Partner.State.Store(concordat.DisclosurePending)
+		d.AddFinished(t, "one", "sue", webtest.AtPartner())
+		d.AddRequest(t, "first", time.Now().Add(24*time.Hour))
+		ctx, complaints := webtest.Browser(t, d.URL, width)
 		var wide [3]bool
 		var state string
 		if err := chromedp.Run(ctx,
-			signIn(t, d, "olga", store.RoleOfficer),
+			webtest.SignIn(t, d, "olga", store.RoleOfficer),
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/one/passages/1"),
 			chromedp.Click("details.ask summary", chromedp.ByQuery),
 			chromedp.SetValue("#level-1", "passage", chromedp.ByQuery),
 			chromedp.SendKeys("#why-1", "a case of ours", chromedp.ByQuery),
 			chromedp.SendKeys("#contact-1", "dean@north", chromedp.ByQuery),
-			fits(&wide[0]),
-			shot(t, "ask", width),
+			webtest.Fits(&wide[0]),
+			webtest.Shot(t, "ask", width),
 			chromedp.Click(`button[value="ask"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`.asked .state.pending`, chromedp.ByQuery),
-			shot(t, "asked", width),
+			webtest.Shot(t, "asked", width),
 			chromedp.Navigate(d.URL+"/requests"),
 			chromedp.WaitVisible("table", chromedp.ByQuery),
-			fits(&wide[1]),
-			shot(t, "requests", width),
+			webtest.Fits(&wide[1]),
+			webtest.Shot(t, "requests", width),
 			chromedp.Click(`a[href="/requests/first"]`, chromedp.ByQuery),
 			chromedp.WaitVisible("blockquote", chromedp.ByQuery),
-			fits(&wide[2]),
-			shot(t, "request", width),
+			webtest.Fits(&wide[2]),
+			webtest.Shot(t, "request", width),
 			chromedp.SendKeys("#words", "for your case only", chromedp.ByQuery),
 			chromedp.Click(`button[value="approve"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="withdraw"]`, chromedp.ByQuery),
-			text("dd .state", &state),
+			webtest.ReadText("dd .state", &state),
 		); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -21,10 +22,10 @@ import (
 // side by side.
 func TestReading(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "long", "ada", thesis(t, 60_000, 80, 60))
-	page := p.get("/checks/long", http.StatusOK)
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "long", "ada", webtest.Thesis(t, 60_000, 80, 60))
+	page := p.Get("/checks/long", http.StatusOK)
 	seen := map[string]bool{}
 	pages := 1
 	for {
@@ -39,56 +40,56 @@ func TestReading(t *testing.T) {
 			break
 		}
 		pages++
-		page = p.get(strings.TrimSuffix(next[1], "#read"), http.StatusOK)
+		page = p.Get(strings.TrimSuffix(next[1], "#read"), http.StatusOK)
 	}
 	if len(seen) != 80 || pages < 5 {
 		t.Errorf("%d passages on %d pages", len(seen), pages)
 	}
-	p.get("/checks/long?page=0", http.StatusOK)
-	p.get("/checks/long?page=999999999999999999999", http.StatusOK)
-	if part := p.get(fmt.Sprint("/checks/long/text/", pages), http.StatusOK); strings.Contains(part, "<html") ||
+	p.Get("/checks/long?page=0", http.StatusOK)
+	p.Get("/checks/long?page=999999999999999999999", http.StatusOK)
+	if part := p.Get(fmt.Sprint("/checks/long/text/", pages), http.StatusOK); strings.Contains(part, "<html") ||
 		!strings.Contains(part, `class="body"`) {
 		t.Errorf("no part:\n%s", part)
 	}
-	p.get(fmt.Sprint("/checks/long/text/", pages+1), http.StatusNotFound)
-	p.get("/checks/long/text/0", http.StatusNotFound)
+	p.Get(fmt.Sprint("/checks/long/text/", pages+1), http.StatusNotFound)
+	p.Get("/checks/long/text/0", http.StatusNotFound)
 
-	one := p.get("/checks/long/passages/40", http.StatusOK)
+	one := p.Get("/checks/long/passages/40", http.StatusOK)
 	beside := regexp.MustCompile(`href="(/checks/long/compare\?[^"]*)"`).FindStringSubmatch(one)
 	if beside == nil || !strings.Contains(one, "Passage 40 of 80") || !strings.Contains(one, "/checks/long/passages/41") ||
 		!strings.Contains(one, "#m40") {
 		t.Fatalf("no way from the passage in\n%s", one)
 	}
-	if part := p.get("/checks/long/passages/40?part=1", http.StatusOK); strings.Contains(part, "<html") ||
+	if part := p.Get("/checks/long/passages/40?part=1", http.StatusOK); strings.Contains(part, "<html") ||
 		!strings.Contains(part, `data-passage="40"`) {
 		t.Errorf("no part:\n%s", part)
 	}
-	p.get("/checks/long/passages/81", http.StatusNotFound)
-	p.get("/checks/long/passages/x", http.StatusNotFound)
-	two := p.get(strings.ReplaceAll(beside[1], "&amp;", "&"), http.StatusOK)
+	p.Get("/checks/long/passages/81", http.StatusNotFound)
+	p.Get("/checks/long/passages/x", http.StatusNotFound)
+	two := p.Get(strings.ReplaceAll(beside[1], "&amp;", "&"), http.StatusOK)
 	if !strings.Contains(two, `id="h1"`) || !strings.Contains(two, `id="t1"`) || !strings.Contains(two, `href="#t1"`) {
 		t.Errorf("not side by side:\n%s", two)
 	}
-	p.get("/checks/long/compare?site=here&library=theses&document=none", http.StatusNotFound)
+	p.Get("/checks/long/compare?site=here&library=theses&document=none", http.StatusNotFound)
 
-	all := p.get("/checks/long/sources", http.StatusOK)
+	all := p.Get("/checks/long/sources", http.StatusOK)
 	listed := regexp.MustCompile(`<li id="s[0-9]+"`)
 	next := regexp.MustCompile(`href="([^"]*)" data-more`).FindStringSubmatch(all)
 	if len(listed.FindAllString(all, -1)) != 25 || next == nil {
 		t.Fatalf("%d sources on the first page", len(listed.FindAllString(all, -1)))
 	}
-	if n := len(listed.FindAllString(p.get(strings.ReplaceAll(next[1], "&amp;", "&"), http.StatusOK), -1)); n != 25 {
+	if n := len(listed.FindAllString(p.Get(strings.ReplaceAll(next[1], "&amp;", "&"), http.StatusOK), -1)); n != 25 {
 		t.Errorf("%d sources on the second page", n)
 	}
-	if n := len(listed.FindAllString(p.get("/checks/long/sources?q=NUMBER+17", http.StatusOK), -1)); n != 1 {
+	if n := len(listed.FindAllString(p.Get("/checks/long/sources?q=NUMBER+17", http.StatusOK), -1)); n != 1 {
 		t.Errorf("%d sources of the title", n)
 	}
-	if page := p.get("/checks/long/sources?q=%3Cb%3E", http.StatusOK); strings.Contains(page, "<b>") ||
+	if page := p.Get("/checks/long/sources?q=%3Cb%3E", http.StatusOK); strings.Contains(page, "<b>") ||
 		!strings.Contains(page, "No sources found") {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
 	// The audit records once, for all parts, that she read it.
-	lines, err := d.store.Audit.Audit(t.Context(), 0, 0)
+	lines, err := d.Store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,23 +107,23 @@ func TestReading(t *testing.T) {
 // TestChangedFindingsAreReadAgain: a cached report is not shown once its findings have changed.
 func TestChangedFindingsAreReadAgain(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	f := thesis(t, 20_000, 10, 5)
-	d.finished(t, "one", "ada", f)
-	if page := p.get("/checks/one/passages/1", http.StatusOK); strings.Contains(page, "strontium") {
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	f := webtest.Thesis(t, 20_000, 10, 5)
+	d.AddFinished(t, "one", "ada", f)
+	if page := p.Get("/checks/one/passages/1", http.StatusOK); strings.Contains(page, "strontium") {
 		t.Fatal("it is there before")
 	}
 	f.Passages[0].Text = "strontium"
 	f.Passages[0].Words = nil
 	data, err := json.Marshal(f)
 	if err == nil {
-		err = d.store.Checks.PutFindings(t.Context(), "one", data)
+		err = d.Store.Checks.PutFindings(t.Context(), "one", data)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := p.get("/checks/one/passages/1", http.StatusOK); !strings.Contains(page, "strontium") {
+	if page := p.Get("/checks/one/passages/1", http.StatusOK); !strings.Contains(page, "strontium") {
 		t.Errorf("the page shows what was:\n%s", page)
 	}
 }
@@ -137,18 +138,18 @@ func headline(page string) string {
 // TestNextBestSourceSurfaces excludes sources in each way, sees the next best in their place, and includes them again.
 func TestNextBestSourceSurfaces(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
-		yield(site.Incoming{ID: "copy.txt", Title: "A copy of it", Text: strings.Replace(folios, "morning", "evening", 1)}, nil)
+	d := webtest.New(t, false)
+	if err := d.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
+		yield(site.Incoming{ID: "copy.txt", Title: "A copy of it", Text: strings.Replace(webtest.Folios, "morning", "evening", 1)}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	p.upload(http.StatusOK, nil, "essay.txt", folios)
-	id := "/checks/" + string(d.await(t)["essay.txt"])
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	p.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios)
+	id := "/checks/" + string(d.Await(t)["essay.txt"])
 	best := func() string {
 		t.Helper()
-		page := p.get(id+"/passages/1", http.StatusOK)
+		page := p.Get(id+"/passages/1", http.StatusOK)
 		_, s, _ := strings.Cut(page, `<span class="src" dir="auto">`)
 		s, _, _ = strings.Cut(s, "<")
 		return s
@@ -159,13 +160,13 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		for i := 0; i < len(more); i += 2 {
 			f.Set(more[i], more[i+1])
 		}
-		return p.post(id+"/rules", want, f)
+		return p.Post(id+"/rules", want, f)
 	}
 	original := []string{"site", "here", "library", "theses", "document", "folios.txt"}
 	if got := best(); got != "On folios" {
 		t.Fatalf("the best source is %q", got)
 	}
-	first := headline(p.get(id, http.StatusOK))
+	first := headline(p.Get(id, http.StatusOK))
 	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "from an excluded source"},
 		{"own-work", "not-own-work", "the author&#39;s earlier work"}} {
 		page := change(http.StatusOK, out.action, original...)
@@ -179,14 +180,14 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 			t.Errorf("%s: %q, best %q", out.back, got, best())
 		}
 	}
-	page := change(http.StatusOK, "template-passage", "at", "passage", "start", "0", "end", strconv.Itoa(len(folios)))
+	page := change(http.StatusOK, "template-passage", "at", "passage", "start", "0", "end", strconv.Itoa(len(webtest.Folios)))
 	if !strings.Contains(page, "Not counted: template wording") {
 		t.Errorf("no template wording in\n%s", page)
 	}
 	if got := headline(change(http.StatusOK, "clear-templates")); got != first {
 		t.Errorf("with the template again: %q", got)
 	}
-	if got := headline(change(http.StatusOK, "add-template", "text", folios)); got == first {
+	if got := headline(change(http.StatusOK, "add-template", "text", webtest.Folios)); got == first {
 		t.Error("given wording counts")
 	}
 	if got := headline(change(http.StatusOK, "undo")); got != first {
@@ -214,34 +215,34 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 // shows both.
 func TestVerdictGoesStale(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
-	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
+	d := webtest.New(t, true)
+	ada, bo := d.SignedIn(t, "ada", store.RoleOfficer), d.SignedIn(t, "bo", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 20_000, 10, 5))
 	rules := func(min string) {
 		t.Helper()
-		ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {min}, "min_source_share": {"0"}})
+		ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {min}, "min_source_share": {"0"}})
 	}
 	verdict := url.Values{"kind": {"verdict"}, "verdict": {"suspected"}, "text": {"no sources named"}}
-	ada.post("/checks/one/notes", http.StatusOK, verdict)
+	ada.Post("/checks/one/notes", http.StatusOK, verdict)
 	const stale = "rules have changed since this verdict"
 	rules("50")
-	if page := bo.get("/checks/one", http.StatusOK); !strings.Contains(page, stale) || strings.Contains(page, `value="signoff"`) {
+	if page := bo.Get("/checks/one", http.StatusOK); !strings.Contains(page, stale) || strings.Contains(page, `value="signoff"`) {
 		t.Errorf("not stale:\n%s", page)
 	}
-	if page := bo.post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}}); !strings.Contains(page,
+	if page := bo.Post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}}); !strings.Contains(page,
 		"It must be given again first") {
 		t.Errorf("it does not say why:\n%s", page)
 	}
 	rules("0")
-	page := bo.get("/checks/one", http.StatusOK)
+	page := bo.Get("/checks/one", http.StatusOK)
 	seq := regexp.MustCompile(`name="verdict" value="([0-9]+)"`).FindStringSubmatch(page)
 	if strings.Contains(page, stale) || seq == nil {
 		t.Fatalf("stale though the rules are the same:\n%s", page)
 	}
 	// Another verdict while bo looks at this one.
-	ada.post("/checks/one/notes", http.StatusOK, verdict)
-	bo.post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}, "verdict": {seq[1]}})
-	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"signoff"}})
+	ada.Post("/checks/one/notes", http.StatusOK, verdict)
+	bo.Post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}, "verdict": {seq[1]}})
+	bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"signoff"}})
 	var got struct {
 		Review struct {
 			Verdict, By string
@@ -252,7 +253,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	read := func() {
 		t.Helper()
 		got.Review.SignedOff = nil
-		if err := json.Unmarshal([]byte(bo.get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil {
+		if err := json.Unmarshal([]byte(bo.Get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -265,7 +266,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	if !got.Review.Stale {
 		t.Error("the report does not say that the rules changed")
 	}
-	if page := bo.get("/checks/one/report", http.StatusOK); !strings.Contains(page, "Signed off by bo") ||
+	if page := bo.Get("/checks/one/report", http.StatusOK); !strings.Contains(page, "Signed off by bo") ||
 		!strings.Contains(page, "rules have changed since this verdict") {
 		t.Error("the file does not say who signed off, or that the rules changed")
 	}
@@ -274,7 +275,7 @@ func TestVerdictGoesStale(t *testing.T) {
 		{By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff},
 		{By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {
 		r.At = time.Now()
-		if _, err := d.store.Checks.AppendReview(t.Context(), "one", r); err != nil {
+		if _, err := d.Store.Checks.AppendReview(t.Context(), "one", r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -288,26 +289,26 @@ func TestVerdictGoesStale(t *testing.T) {
 // TestSubmitterReadsNoLibrary: beside their own text, submitters see the passages of a source and nothing else from it.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	text := "A secret preface of the source. " + folios + " And a secret end of it."
-	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
+	d := webtest.New(t, true)
+	text := "A secret preface of the source. " + webtest.Folios + " And a secret end of it."
+	if err := d.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "s.txt", Title: "S", Text: text}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	at := strings.Index(text, folios)
-	d.finished(t, "own", "sue", &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "x", Text: folios},
+	at := strings.Index(text, webtest.Folios)
+	d.AddFinished(t, "own", "sue", &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "x", Text: webtest.Folios},
 		Passages: []concordat.Passage{{
-			Span: concordat.Span{End: len(folios)}, Source: concordat.Ref{Site: "here", Library: "theses", Document: "s.txt"},
+			Span: concordat.Span{End: len(webtest.Folios)}, Source: concordat.Ref{Site: "here", Library: "theses", Document: "s.txt"},
 			Kind: concordat.KindVerbatim, Similarity: 1,
-			SourceSpan: concordat.Span{Start: at, End: at + len(folios)}, Text: folios}}})
+			SourceSpan: concordat.Span{Start: at, End: at + len(webtest.Folios)}, Text: webtest.Folios}}})
 	const address = "/checks/own/compare?site=here&library=theses&document=s.txt"
-	if page := d.signedIn(t, "sue", store.RoleSubmitter).get(address, http.StatusOK); strings.Contains(page, "secret") ||
+	if page := d.SignedIn(t, "sue", store.RoleSubmitter).Get(address, http.StatusOK); strings.Contains(page, "secret") ||
 		!strings.Contains(page, `id="t1"`) {
 		t.Errorf("a submitter sees\n%s", page)
 	}
-	if page := d.signedIn(t, "olga", store.RoleOfficer).get(address, http.StatusOK); !strings.Contains(page, "secret preface") {
+	if page := d.SignedIn(t, "olga", store.RoleOfficer).Get(address, http.StatusOK); !strings.Contains(page, "secret preface") {
 		t.Errorf("an officer does not see the source around it:\n%s", page)
 	}
-	d.signedIn(t, "sam", store.RoleSubmitter).get(address, http.StatusNotFound)
+	d.SignedIn(t, "sam", store.RoleSubmitter).Get(address, http.StatusNotFound)
 }

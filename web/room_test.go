@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
+	"concordat/people"
 	"concordat/store"
 	"concordat/web"
 )
@@ -32,29 +34,29 @@ func bytesBelow(dir string) (n int64) {
 func TestRoomWhileFilesCome(t *testing.T) {
 	t.Parallel()
 	const most, senders = 4 << 20, 6
-	var d *testSite
-	d = newTestSiteOf(t, true, func(o *web.Options) {
+	var d *webtest.Site
+	d = webtest.NewWith(t, true, func(o *web.Options) {
 		o.MaxUpload = 8 << 20
 		o.Room = func() error {
-			if bytesBelow(filepath.Join(d.dir, "originals")) >= most {
+			if bytesBelow(filepath.Join(d.Dir, "originals")) >= most {
 				return concordat.ErrDiskFull
 			}
 			return nil
 		}
 	})
-	p := d.signedIn(t, "olga", store.RoleOfficer).program(web.Scopes...)
+	p := d.SignedIn(t, "olga", store.RoleOfficer).Program(people.Scopes...)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	codes := map[int]int{} // guarded by mu
 	for i := range senders {
 		all.Go(func() {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.base+"/api/v1/checks", nil)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Base+"/api/v1/checks", nil)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			withFiles("", "a.txt", strings.Repeat(fmt.Sprint(i, "a "), 1<<20), "b.txt", strings.Repeat(fmt.Sprint(i, "b "), 1<<20))(r)
-			r.Header.Set("Authorization", "Bearer "+p.token)
+			webtest.WithFiles("", "a.txt", strings.Repeat(fmt.Sprint(i, "a "), 1<<20), "b.txt", strings.Repeat(fmt.Sprint(i, "b "), 1<<20))(r)
+			r.Header.Set("Authorization", "Bearer "+p.Token)
 			resp, err := http.DefaultClient.Do(r)
 			if err != nil {
 				t.Error(err)
@@ -67,7 +69,7 @@ func TestRoomWhileFilesCome(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := bytesBelow(filepath.Join(d.dir, "originals")); n > most+senders<<20 {
+	if n := bytesBelow(filepath.Join(d.Dir, "originals")); n > most+senders<<20 {
 		t.Errorf("%d bytes on a disk that takes %d (%v)", n, most, codes)
 	}
 	if codes[http.StatusInsufficientStorage] < senders-2 || codes[http.StatusInsufficientStorage]+codes[http.StatusAccepted] != senders {
@@ -78,23 +80,23 @@ func TestRoomWhileFilesCome(t *testing.T) {
 // TestTokensOfAPassword: a new password leaves the tokens of programs unchanged unless they are revoked with it; an account has at most 50.
 func TestTokensOfAPassword(t *testing.T) {
 	t.Parallel()
-	_, bo := guarded(t, cheap)
-	token := bo.program("read")
+	_, bo := guarded(t, webtest.Cheap)
+	token := bo.Program("read")
 	change := func(old, password, tokens string) {
 		t.Helper()
-		bo.post("/account/password", http.StatusOK, url.Values{"old": {old}, "password": {password}, "again": {password}, "tokens": {tokens}})
+		bo.Post("/account/password", http.StatusOK, url.Values{"old": {old}, "password": {password}, "again": {password}, "tokens": {tokens}})
 	}
 	change(secretOfBo, "a heron stands on one leg", "")
-	token.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil)
-	if page := bo.get("/account", http.StatusOK); !strings.Contains(page, "API tokens stay valid") {
+	token.Call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil)
+	if page := bo.Get("/account", http.StatusOK); !strings.Contains(page, "API tokens stay valid") {
 		t.Error("the page does not say what a new password ends")
 	}
 	change("a heron stands on one leg", secretOfBo, "revoke")
-	token.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil)
+	token.Call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil)
 	for range store.MaxTokens {
-		bo.post("/account/tokens", http.StatusOK, url.Values{"name": {"one"}, "scope": {"read", "tokens"}})
+		bo.Post("/account/tokens", http.StatusOK, url.Values{"name": {"one"}, "scope": {"read", "tokens"}})
 	}
-	if page := bo.post("/account/tokens", http.StatusConflict, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page,
+	if page := bo.Post("/account/tokens", http.StatusConflict, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page,
 		"at most 50 tokens") {
 		t.Errorf("one too many: %.300s", page)
 	}

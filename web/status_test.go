@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/people"
 	"concordat/web"
 )
@@ -15,7 +16,7 @@ import (
 // TestStatus: a page and the API answer each error with the same status, whatever wraps it, and a page describes it.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	want := map[error]int{
 		concordat.ErrNotFound: 404, concordat.ErrRefused: 403, concordat.ErrDiskFull: 507, concordat.ErrChanged: 409,
 		concordat.ErrExists: 409, concordat.ErrInvalid: 400, concordat.ErrUnavailable: 503, concordat.ErrCorrupt: 500,
@@ -26,7 +27,7 @@ func TestStatus(t *testing.T) {
 		all = append(all, err)
 	}
 	for _, err := range all {
-		page, api, kind, text := d.web.StatusOf(fmt.Errorf("it: %w", err))
+		page, api, kind, text := d.Web.StatusOf(fmt.Errorf("it: %w", err))
 		if page != api || want[err] != 0 && page != want[err] {
 			t.Errorf("%v: page %d, API %d, want %d", err, page, api, want[err])
 		}

@@ -13,56 +13,40 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
 )
 
-// sendScript submits as upload.js does: one file or text, with a key.
-func (p *person) sendScript(path, key string, want int, fields url.Values, files ...string) (out struct {
-	Checks   []struct{ Title, Path string }
-	Rejected []struct{ Name, Why string }
-	Problem  string
-	Retry    bool
-}) {
-	p.t.Helper()
-	r := p.form(path, fields, files...)
-	r.Header.Set("Accept", "application/json")
-	r.Header.Set("Idempotency-Key", key)
-	if err := json.Unmarshal([]byte(p.do(r, want)), &out); err != nil {
-		p.t.Fatal(err)
-	}
-	return out
-}
-
 // TestBadFilesKeepNoOtherBack: an unreadable file becomes a check of its own that says why, in the reader's language.
 func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
-	ids := d.await(t)
+	d := webtest.New(t, false)
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	p.Upload(http.StatusOK, nil, "good.txt", webtest.Folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
+	ids := d.Await(t)
 	for title, want := range map[string]string{"good.txt": "100%",
 		"large.txt":  "larger than 1 MiB. Submit smaller parts, or ask the administrator: raise extract.max_input",
 		"void.txt":   "The file is empty. Submit a file that contains text.",
 		"broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
-		if page := p.get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
+		if page := p.Get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", title, want)
 		}
 	}
-	r := p.request(http.MethodGet, "/checks", nil)
+	r := p.Request(http.MethodGet, "/checks", nil)
 	r.Header.Set("Accept-Language", "zh-CN")
-	if page := p.do(r, http.StatusOK); !strings.Contains(page, "文件已损坏：") || !strings.Contains(page, "请用原程序打开") {
+	if page := p.Send(r, http.StatusOK); !strings.Contains(page, "文件已损坏：") || !strings.Contains(page, "请用原程序打开") {
 		t.Errorf("no Chinese reason:\n%s", page)
 	}
 	// No file could be accepted, so nothing is created.
-	page := p.upload(http.StatusBadRequest, nil, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "")
+	page := p.Upload(http.StatusBadRequest, nil, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "")
 	for _, want := range []string{"None of the files", "<strong>void.txt</strong>: The file is empty", "<strong>large.txt</strong>: The file exceeds a limit"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if got := len(d.await(t)); got != 4 {
+	if got := len(d.Await(t)); got != 4 {
 		t.Errorf("%d checks, want 4", got)
 	}
 }
@@ -70,27 +54,27 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 // TestScriptHandsInOnce: the same key yields one check, however often the connection was lost.
 func TestScriptHandsInOnce(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "ada", store.RoleSubmitter)
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "ada", store.RoleSubmitter)
 	batch := strings.Repeat("a", 26)
-	first := p.sendScript("/checks", "one", http.StatusOK, url.Values{"batch": {batch}}, "a.txt", folios)
-	again := p.sendScript("/checks", "one", http.StatusOK, url.Values{"batch": {batch}}, "a.txt", folios)
+	first := p.SendScript("/checks", "one", http.StatusOK, url.Values{"batch": {batch}}, "a.txt", webtest.Folios)
+	again := p.SendScript("/checks", "one", http.StatusOK, url.Values{"batch": {batch}}, "a.txt", webtest.Folios)
 	if len(first.Checks) != 1 || fmt.Sprint(again) != fmt.Sprint(first) {
 		t.Fatalf("first %+v, again %+v", first, again)
 	}
-	p.sendScript("/checks", "two", http.StatusOK, url.Values{"batch": {batch}}, "b.txt", folios)
-	tasks, err := d.store.Checks.FilterTasks(t.Context(), store.TaskFilter{Batch: batch}, 0, 0)
+	p.SendScript("/checks", "two", http.StatusOK, url.Values{"batch": {batch}}, "b.txt", webtest.Folios)
+	tasks, err := d.Store.Checks.FilterTasks(t.Context(), store.TaskFilter{Batch: batch}, 0, 0)
 	if err != nil || len(tasks) != 2 {
 		t.Errorf("%d tasks of the batch, %v; want 2", len(tasks), err)
 	}
-	if got := p.sendScript("/checks", "three", http.StatusBadRequest, nil, "void.txt", ""); len(got.Rejected) != 1 ||
+	if got := p.SendScript("/checks", "three", http.StatusBadRequest, nil, "void.txt", ""); len(got.Rejected) != 1 ||
 		!strings.Contains(got.Rejected[0].Why, "The file is empty") || got.Retry {
 		t.Errorf("got %+v", got)
 	}
-	if got := p.sendScript("/checks", "four", http.StatusBadRequest, nil); got.Problem == "" {
+	if got := p.SendScript("/checks", "four", http.StatusBadRequest, nil); got.Problem == "" {
 		t.Errorf("nothing handed in: %+v", got)
 	}
-	if got := p.sendScript("/checks", "five", http.StatusBadRequest, url.Values{"batch": {"a batch"}}, "a.txt", folios); got.Retry ||
+	if got := p.SendScript("/checks", "five", http.StatusBadRequest, url.Values{"batch": {"a batch"}}, "a.txt", webtest.Folios); got.Retry ||
 		got.Problem == "" {
 		t.Errorf("a strange batch: %+v", got)
 	}
@@ -99,19 +83,19 @@ func TestScriptHandsInOnce(t *testing.T) {
 // TestFullDisk: below the low-water mark nothing is accepted, and the page says so; sending it again later succeeds.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	d.full.Store(true)
-	got := p.sendScript("/checks", "one", http.StatusInsufficientStorage, nil, "a.txt", folios)
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.Full.Store(true)
+	got := p.SendScript("/checks", "one", http.StatusInsufficientStorage, nil, "a.txt", webtest.Folios)
 	if !got.Retry || !strings.Contains(got.Problem, "The site’s disk is full") {
 		t.Errorf("got %+v", got)
 	}
-	p.upload(http.StatusInsufficientStorage, nil, "a.txt", folios)
-	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
+	p.Upload(http.StatusInsufficientStorage, nil, "a.txt", webtest.Folios)
+	if tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
 		t.Errorf("%d tasks, %v; want none", len(tasks), err)
 	}
-	d.full.Store(false)
-	if got := p.sendScript("/checks", "one", http.StatusOK, nil, "a.txt", folios); len(got.Checks) != 1 {
+	d.Full.Store(false)
+	if got := p.SendScript("/checks", "one", http.StatusOK, nil, "a.txt", webtest.Folios); len(got.Checks) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -119,14 +103,15 @@ func TestFullDisk(t *testing.T) {
 // TestWishes: choices on the form reach the check, and only users who decide can choose what counts.
 func TestWishes(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"},
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	p.Upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"},
 		"purpose": {"thesis"},
-		"short":   {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "exclude_quotes": {"on"}, "exclude_kinds": {"near"}, "min_characters": {"30"},
+		"short":   {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "exclude_quotes": {"on"}, "exclude_kinds": {"near"},
+		"min_characters":   {"30"},
 		"min_source_share": {"1.5"},
-		"exclude":          {"theses/folios.txt"}}, "a.txt", folios)
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 1)
+		"exclude":          {"theses/folios.txt"}}, "a.txt", webtest.Folios)
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 1)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
 	}
@@ -144,14 +129,14 @@ func TestWishes(t *testing.T) {
 		"level":   {"level": {"passage"}}, "deadline": {"deadline": {"0"}}, "document": {"exclude": {"theses/none"}},
 		"form of a document": {"exclude": {"none"}},
 		"rules":              {"rules": {"chosen"}, "exclude_kinds": {"common sense"}}, "number": {"rules": {"chosen"}, "min_characters": {"few"}}} {
-		if page := p.upload(http.StatusBadRequest, fields, "a.txt", folios); !strings.Contains(page, "error") && page == "" {
+		if page := p.Upload(http.StatusBadRequest, fields, "a.txt", webtest.Folios); !strings.Contains(page, "error") && page == "" {
 			t.Errorf("%s: no page", name)
 		}
 	}
-	eve := d.signedIn(t, "eve", store.RoleSubmitter)
-	eve.upload(http.StatusForbidden, url.Values{"rules": {"chosen"}, "exclude_quotes": {"on"}}, "a.txt", folios)
-	eve.upload(http.StatusForbidden, url.Values{"exclude": {"theses/folios.txt"}}, "a.txt", folios)
-	if page := eve.get("/checks/new", http.StatusOK); strings.Contains(page, `name="rules"`) {
+	eve := d.SignedIn(t, "eve", store.RoleSubmitter)
+	eve.Upload(http.StatusForbidden, url.Values{"rules": {"chosen"}, "exclude_quotes": {"on"}}, "a.txt", webtest.Folios)
+	eve.Upload(http.StatusForbidden, url.Values{"exclude": {"theses/folios.txt"}}, "a.txt", webtest.Folios)
+	if page := eve.Get("/checks/new", http.StatusOK); strings.Contains(page, `name="rules"`) {
 		t.Error("a submitter is offered to choose what counts")
 	}
 }
@@ -159,17 +144,17 @@ func TestWishes(t *testing.T) {
 // TestRulesChosenUpFront: the report begins with the chosen rules.
 func TestRulesChosenUpFront(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	p := d.signedIn(t, "ada", store.RoleOfficer)
-	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "exclude_kinds": {"verbatim"}}, "ruled.txt", folios)
-	p.upload(http.StatusOK, url.Values{"exclude": {"theses/folios.txt"}}, "excluded.txt", folios)
-	ids := d.await(t)
-	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page,
+	d := webtest.New(t, false)
+	p := d.SignedIn(t, "ada", store.RoleOfficer)
+	p.Upload(http.StatusOK, url.Values{"rules": {"chosen"}, "exclude_kinds": {"verbatim"}}, "ruled.txt", webtest.Folios)
+	p.Upload(http.StatusOK, url.Values{"exclude": {"theses/folios.txt"}}, "excluded.txt", webtest.Folios)
+	ids := d.Await(t)
+	if page := p.Get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page,
 		`name="counts_kinds" value="verbatim"><label`) ||
 		!strings.Contains(page, "Nothing that counts was found") {
 		t.Errorf("verbatim evidence counts:\n%s", page)
 	}
-	if page := p.get("/checks/"+string(ids["excluded.txt"]), http.StatusOK); strings.Contains(page, "On folios") {
+	if page := p.Get("/checks/"+string(ids["excluded.txt"]), http.StatusOK); strings.Contains(page, "On folios") {
 		t.Error("an excluded document is shown")
 	}
 }
@@ -177,10 +162,10 @@ func TestRulesChosenUpFront(t *testing.T) {
 // TestWhyItWaits: a queued check shows its position and why it waits.
 func TestWhyItWaits(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "ada", store.RoleSubmitter)
-	p.upload(http.StatusOK, nil, "a.txt", folios)
-	page := p.upload(http.StatusOK, nil, "b.txt", folios)
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "ada", store.RoleSubmitter)
+	p.Upload(http.StatusOK, nil, "a.txt", webtest.Folios)
+	page := p.Upload(http.StatusOK, nil, "b.txt", webtest.Folios)
 	if !strings.Contains(page, "Number 2 in the queue") || !strings.Contains(page, "the site is starting or stopping") {
 		t.Errorf("no reason:\n%s", page)
 	}
@@ -236,13 +221,13 @@ func TestCauses(t *testing.T) {
 // are kept for it, and an unreadable part fails the whole submission and is named.
 func TestOneSubmission(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	const thesis = "The thesis says a few words of its own about the hives of the valley and their keepers."
-	olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Thesis with annex"}}, "thesis.txt", thesis,
-		"annex.txt", folios+" Nobody had asked for them in a generation.")
-	id, ok := d.await(t)["Thesis with annex"]
-	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || !ok {
+	olga.Upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Thesis with annex"}}, "thesis.txt", thesis,
+		"annex.txt", webtest.Folios+" Nobody had asked for them in a generation.")
+	id, ok := d.Await(t)["Thesis with annex"]
+	if tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || !ok {
 		t.Fatalf("%d checks, %v, want one", len(tasks), err)
 	}
 	var r struct {
@@ -252,7 +237,7 @@ func TestOneSubmission(t *testing.T) {
 			Span  struct{ Start, End int }
 		}
 	}
-	if err := json.Unmarshal([]byte(olga.get("/checks/"+string(id)+"/report?format=json", http.StatusOK)), &r); err != nil {
+	if err := json.Unmarshal([]byte(olga.Get("/checks/"+string(id)+"/report?format=json", http.StatusOK)), &r); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Sections) != 2 || r.Sections[0].Name != "thesis.txt" || r.Sections[1].Name != "annex.txt" ||
@@ -262,29 +247,29 @@ func TestOneSubmission(t *testing.T) {
 	if a, b := r.Sections[0].Share, r.Sections[1].Share; b == nil || *b < 0.5 || a != nil && *a > 0 {
 		t.Errorf("the annex was copied, and the thesis not: %v", r.Sections)
 	}
-	files, err := d.store.Retention.Originals(t.Context(), id)
+	files, err := d.Store.Retention.Originals(t.Context(), id)
 	if err != nil || len(files) != 2 {
 		t.Errorf("originals %v, %v", files, err)
 	}
-	olga.wants(olga.get("/checks/"+string(id), http.StatusOK), "annex.txt", "<h1>Thesis with annex")
+	olga.Wants(olga.Get("/checks/"+string(id), http.StatusOK), "annex.txt", "<h1>Thesis with annex")
 	// The contents of an archive are one submission too, if people say so.
-	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
-	all := d.await(t)["all.many"]
-	if task, err := d.store.Checks.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {
+	olga.Upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
+	all := d.Await(t)["all.many"]
+	if task, err := d.Store.Checks.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {
 		t.Errorf("an archive as one submission: %+v, %v", task, err)
 	}
-	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "good.txt", folios, "annex.bad", "x")
-	bad := d.await(t)["good.txt"]
-	if task, err := d.store.Checks.Task(t.Context(), bad); err != nil || task.State != concordat.TaskFailed ||
+	olga.Upload(http.StatusOK, url.Values{"together": {"yes"}}, "good.txt", webtest.Folios, "annex.bad", "x")
+	bad := d.Await(t)["good.txt"]
+	if task, err := d.Store.Checks.Task(t.Context(), bad); err != nil || task.State != concordat.TaskFailed ||
 		!strings.Contains(task.Cause.String(), "annex.bad") {
 		t.Errorf("with a part that cannot be read: %+v, %v", task, err)
 	}
-	page := olga.upload(http.StatusBadRequest, url.Values{"together": {"yes"}}, "good.txt", folios, "empty.txt", "")
+	page := olga.Upload(http.StatusBadRequest, url.Values{"together": {"yes"}}, "good.txt", webtest.Folios, "empty.txt", "")
 	if !strings.Contains(page, "empty.txt") || strings.Contains(page, "<strong>good.txt") {
 		t.Errorf("of a part that is empty: %s", page)
 	}
 	kept := func() (n int) {
-		err := filepath.WalkDir(filepath.Join(d.dir, "originals"), func(path string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(d.Dir, "originals"), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && slices.ContainsFunc(files, func(hash string) bool { return strings.Contains(e.Name(), hash) }) {
 				n++
 			}
@@ -298,27 +283,27 @@ func TestOneSubmission(t *testing.T) {
 	if n := kept(); n != 2 {
 		t.Fatalf("%d files are kept, want 2", n)
 	}
-	es, err := d.store.Retention.Erasures(t.Context(), 0, 1)
+	es, err := d.Store.Retention.Erasures(t.Context(), 0, 1)
 	if err != nil || len(es) != 0 {
 		t.Fatal(es, err)
 	}
-	page = olga.post("/checks/"+string(id)+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
-	if es, err = d.store.Retention.Erasures(t.Context(), 0, 1); err != nil || len(es) != 1 {
+	page = olga.Post("/checks/"+string(id)+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
+	if es, err = d.Store.Retention.Erasures(t.Context(), 0, 1); err != nil || len(es) != 1 {
 		t.Fatal(es, err)
 	}
 	if !strings.Contains(page, "Deleted permanently.") || !strings.Contains(page, es[0].ID) || strings.Contains(page, "/deletions/") {
 		t.Errorf("the list does not tell an officer of the deletion with its receipt, or links what officers may not open:\n%s", page)
 	}
-	adam := d.signedIn(t, "adam", store.RoleAdministrator)
-	if page := adam.get("/checks?deleted="+es[0].ID, http.StatusOK); strings.Contains(page, "Deleted permanently.") {
+	adam := d.SignedIn(t, "adam", store.RoleAdministrator)
+	if page := adam.Get("/checks?deleted="+es[0].ID, http.StatusOK); strings.Contains(page, "Deleted permanently.") {
 		t.Errorf("the list tells of a deletion that was someone else's:\n%s", page)
 	}
-	adam.upload(http.StatusOK, nil, "essay.txt", folios)
-	adam.post("/checks/"+string(d.await(t)["essay.txt"])+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
-	if es, err = d.store.Retention.Erasures(t.Context(), 0, 1); err != nil || len(es) != 1 {
+	adam.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios)
+	adam.Post("/checks/"+string(d.Await(t)["essay.txt"])+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
+	if es, err = d.Store.Retention.Erasures(t.Context(), 0, 1); err != nil || len(es) != 1 {
 		t.Fatal(es, err)
 	}
-	adam.wants(adam.get("/checks?deleted="+es[0].ID, http.StatusOK), "Deleted permanently.", `href="/deletions/`+es[0].ID+`"`)
+	adam.Wants(adam.Get("/checks?deleted="+es[0].ID, http.StatusOK), "Deleted permanently.", `href="/deletions/`+es[0].ID+`"`)
 	if n := kept(); n != 0 {
 		t.Errorf("%d files of a deleted check are kept", n)
 	}
@@ -328,28 +313,28 @@ func TestOneSubmission(t *testing.T) {
 // file beside it; a title that someone gave takes precedence.
 func TestOneName(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.upload(http.StatusOK, nil, "v2 (final).titled", folios)
-	d.await(t)
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	d := webtest.New(t, false)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Upload(http.StatusOK, nil, "v2 (final).titled", webtest.Folios)
+	d.Await(t)
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || tasks[0].Title != "Of the document" {
 		t.Fatalf("checks %+v, %v, want one with the title of its document", tasks, err)
 	}
 	path := "/checks/" + string(tasks[0].ID)
-	olga.wants(olga.get("/checks", http.StatusOK), "<bdi>Of the document</bdi>", "<bdi>v2 (final).titled</bdi>")
-	olga.wants(olga.get("/checks?q=of+the+doc", http.StatusOK), "<bdi>Of the document</bdi>")
-	olga.wants(olga.get(path, http.StatusOK), "<h1>Of the document</h1>", "<bdi>v2 (final).titled</bdi>")
-	olga.wants(olga.get(path+"/report?format=json", http.StatusOK), `"title": "Of the document"`)
-	olga.wants(olga.get(path+"/report", http.StatusOK), "Of the document")
-	if one := olga.program("read").exchange(http.MethodGet, path, "", http.StatusOK); one["title"] != "Of the document" ||
+	olga.Wants(olga.Get("/checks", http.StatusOK), "<bdi>Of the document</bdi>", "<bdi>v2 (final).titled</bdi>")
+	olga.Wants(olga.Get("/checks?q=of+the+doc", http.StatusOK), "<bdi>Of the document</bdi>")
+	olga.Wants(olga.Get(path, http.StatusOK), "<h1>Of the document</h1>", "<bdi>v2 (final).titled</bdi>")
+	olga.Wants(olga.Get(path+"/report?format=json", http.StatusOK), `"title": "Of the document"`)
+	olga.Wants(olga.Get(path+"/report", http.StatusOK), "Of the document")
+	if one := olga.Program("read").Exchange(http.MethodGet, path, "", http.StatusOK); one["title"] != "Of the document" ||
 		one["file"] != "v2 (final).titled" {
 		t.Errorf("the API has %v", one)
 	}
-	olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Given"}}, "a.titled", folios, "b.titled", folios)
-	if given, ok := d.await(t)["Given"]; !ok {
+	olga.Upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Given"}}, "a.titled", webtest.Folios, "b.titled", webtest.Folios)
+	if given, ok := d.Await(t)["Given"]; !ok {
 		t.Error("a title that was given is lost")
 	} else {
-		olga.wants(olga.get("/checks/"+string(given), http.StatusOK), "<h1>Given</h1>", "<bdi>a.titled, b.titled</bdi>")
+		olga.Wants(olga.Get("/checks/"+string(given), http.StatusOK), "<h1>Given</h1>", "<bdi>a.titled, b.titled</bdi>")
 	}
 }

@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"database/sql"
 	"io"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
@@ -27,14 +30,14 @@ var (
 func TestWholePages(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "shows every page again without each table of the store")
-	d := newTestSite(t, true)
-	d.finished(t, "case-1", "adam", thesis(t, 20_000, 10, 3))
-	d.incoming(t, "one", time.Now().Add(time.Hour))
-	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	d := webtest.New(t, true)
+	d.AddFinished(t, "case-1", "adam", webtest.Thesis(t, 20_000, 10, 3))
+	d.AddRequest(t, "one", time.Now().Add(time.Hour))
+	adam := d.SignedIn(t, "adam", store.RoleAdministrator)
 	adam.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	show := func(path string) (int, string) {
 		t.Helper()
-		resp, err := adam.Do(adam.request(http.MethodGet, path, nil))
+		resp, err := adam.Do(adam.Request(http.MethodGet, path, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +73,8 @@ func TestWholePages(t *testing.T) {
 	if len(pages) < 25 {
 		t.Errorf("only %d pages are compared: %v", len(pages), slices.Sorted(maps.Keys(pages)))
 	}
-	for _, table := range d.tables(t) {
-		d.without(t, table, func() {
+	for _, table := range tables(t, d) {
+		d.Without(t, table, func() {
 			for path, page := range pages {
 				if code, got := show(path); code < 500 && (code != http.StatusOK || got != page) {
 					t.Errorf("%s without the table %s: %d, and another page than before", path, table, code)
@@ -79,4 +82,27 @@ func TestWholePages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tables returns the names of the tables of the store.
+func tables(t *testing.T, d *webtest.Site) (names []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(d.Dir, "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
 }

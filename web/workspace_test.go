@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"concordat/instance/signing"
+	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/report/pdf"
 	"concordat/store"
@@ -29,10 +30,10 @@ import (
 // other's remain and are shown as theirs. Numbers of passages and letters of sources do not change.
 func TestTwoOfficers(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
-	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
-	page := ada.get("/checks/one", http.StatusOK)
+	d := webtest.New(t, true)
+	ada, bo := d.SignedIn(t, "ada", store.RoleOfficer), d.SignedIn(t, "bo", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 20_000, 10, 5))
+	page := ada.Get("/checks/one", http.StatusOK)
 	numbers := func(page string) string {
 		_, s, _ := strings.Cut(page, `data-numbers="`)
 		s, _, _ = strings.Cut(s, `"`)
@@ -47,7 +48,7 @@ func TestTwoOfficers(t *testing.T) {
 		t.Fatal("no source can be excluded")
 	}
 	source := url.Values{"action": {"exclude-source"}, "at": {"sources"}, "site": {m[1]}, "library": {m[2]}, "document": {m[3]}}
-	after := ada.post("/checks/one/rules", http.StatusOK, source)
+	after := ada.Post("/checks/one/rules", http.StatusOK, source)
 	if !regexp.MustCompile(`class="toast".*[0-9]+% → <strong>[0-9]+%`).MatchString(after) || !strings.Contains(after, `name="change"`) {
 		t.Errorf("no scores, or no undo, in\n%s", after)
 	}
@@ -60,36 +61,36 @@ func TestTwoOfficers(t *testing.T) {
 			t.Errorf("passage %s had another number", n)
 		}
 	}
-	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"60"}, "min_source_share": {"0"}})
-	if told := ada.get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>bo</strong>") ||
+	bo.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"60"}, "min_source_share": {"0"}})
+	if told := ada.Get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>bo</strong>") ||
 		strings.Contains(told, `name="change"`) {
 		t.Errorf("ada is told %q", told)
 	}
-	if told := bo.get("/checks/one/changes?after=1", http.StatusOK); told != "" {
+	if told := bo.Get("/checks/one/changes?after=1", http.StatusOK); told != "" {
 		t.Errorf("bo is told %q of the own change", told)
 	}
-	bo.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}, "change": {"1"}}) // ada's
-	page = ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}})
+	bo.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}, "change": {"1"}}) // ada's
+	page = ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}})
 	if len(strings.Fields(numbers(page))) != 10 || !strings.Contains(page, `name="min_characters" type="number" min="0" max="1000000" value="60"`) {
 		t.Errorf("passages %q; bo's rule is gone, or ada's still there", numbers(page))
 	}
-	ada.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // nothing left
+	ada.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // nothing left
 	// A comment belongs to its passage.
-	page = ada.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look here"}, "start": {"0"},
+	page = ada.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look here"}, "start": {"0"},
 		"end": {"20000"}, "number": {"3"}})
 	if !strings.Contains(page, "look here") || !strings.Contains(page, "Passage 3 of 10") {
 		t.Errorf("the comment is not on the passage:\n%s", page)
 	}
-	ada.post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
+	ada.Post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
 }
 
 // TestSameNumbers: after an exclusion, every view and export names the remaining passages by their earlier numbers: the
 // page, the JSON, the CSV, the pages of the PDF, and each source beside the text, which also keeps its colour and letter.
 func TestSameNumbers(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleOfficer)
-	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 20_000, 10, 5))
 	type passage struct {
 		Number string
 		Start  int
@@ -104,7 +105,7 @@ func TestSameNumbers(t *testing.T) {
 				Sources []struct{ Document string }
 			}
 		}
-		if err := json.Unmarshal([]byte(ada.get("/checks/one/report?format=json", http.StatusOK)), &r); err != nil {
+		if err := json.Unmarshal([]byte(ada.Get("/checks/one/report?format=json", http.StatusOK)), &r); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range r.Evidence {
@@ -125,12 +126,12 @@ func TestSameNumbers(t *testing.T) {
 	}
 	chips := regexp.MustCompile(`<span class="sq( so so[0-9])">([A-Z]+)</span><h3 dir="auto"><a class="only"[^>]*>([^<]*)`)
 	letters := map[string]string{} // by title
-	for _, m := range chips.FindAllStringSubmatch(ada.get("/checks/one", http.StatusOK), -1) {
+	for _, m := range chips.FindAllStringSubmatch(ada.Get("/checks/one", http.StatusOK), -1) {
 		letters[m[3]] = m[1] + m[2]
 	}
 	beside := regexp.MustCompile(`href="(/checks/one/compare\?[^"]*document=([^"&]*)[^"]*)"`)
-	excluded := beside.FindStringSubmatch(ada.get("/checks/one", http.StatusOK))
-	page := ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"}, "library": {"theses"},
+	excluded := beside.FindStringSubmatch(ada.Get("/checks/one", http.StatusOK))
+	page := ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"}, "library": {"theses"},
 		"document": {excluded[2]}})
 	left := passages()
 	var numbers []string
@@ -151,7 +152,7 @@ func TestSameNumbers(t *testing.T) {
 	if want := `data-numbers="` + strings.Join(numbers, " ") + `"`; !strings.Contains(page, want) {
 		t.Errorf("the page lacks %s", want)
 	}
-	table := strings.TrimPrefix(ada.get("/checks/one/report?format=csv", http.StatusOK), "\ufeff")
+	table := strings.TrimPrefix(ada.Get("/checks/one/report?format=csv", http.StatusOK), "\ufeff")
 	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +166,7 @@ func TestSameNumbers(t *testing.T) {
 	if !slices.Equal(listed, numbers) {
 		t.Errorf("CSV has %v, want %v", listed, numbers)
 	}
-	text, err := pdfText(t, ada.get("/checks/one/report?format=pdf", http.StatusOK))
+	text, err := pdfText(t, ada.Get("/checks/one/report?format=pdf", http.StatusOK))
 	if err != nil {
 		t.Log(err) // the rest can still be checked
 	} else {
@@ -181,7 +182,7 @@ func TestSameNumbers(t *testing.T) {
 	}
 	seen := 0
 	for _, m := range beside.FindAllStringSubmatch(page, -1) {
-		side := ada.get(html.UnescapeString(m[1]), http.StatusOK)
+		side := ada.Get(html.UnescapeString(m[1]), http.StatusOK)
 		var want, got []string
 		for _, p := range left {
 			if slices.Contains(p.By, m[2]) {
@@ -223,7 +224,7 @@ func pdfText(t *testing.T, file string) (string, error) {
 // page, in the API and in the PDF, and other officers are notified.
 func TestComments(t *testing.T) {
 	t.Parallel()
-	d := newTestSiteOf(t, true, func(o *web.Options) {
+	d := webtest.NewWith(t, true, func(o *web.Options) {
 		o.ReportPDF = func(ctx context.Context, out io.Writer, rep *report.Report, _ bool) error {
 			notes, err := signing.Notes(ctx, o.Store, rep.Task)
 			if err != nil {
@@ -236,54 +237,54 @@ func TestComments(t *testing.T) {
 			return err
 		}
 	})
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
-	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
-	prog := ada.program("read", "review")
+	ada, bo := d.SignedIn(t, "ada", store.RoleOfficer), d.SignedIn(t, "bo", store.RoleOfficer)
+	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 20_000, 10, 5))
+	prog := ada.Program("read", "review")
 	const path = "/checks/one/comments"
-	note := prog.exchange(http.MethodPost, path, `{"text": "look here", "passage": "3"}`, http.StatusOK)
+	note := prog.Exchange(http.MethodPost, path, `{"text": "look here", "passage": "3"}`, http.StatusOK)
 	if note["passage"] != "3" || note["seq"] != 1.0 {
 		t.Fatalf("a comment on passage 3 is %v", note)
 	}
-	prog.exchange(http.MethodPost, path, `{"text": "nowhere", "passage": "99"}`, http.StatusNotFound)
+	prog.Exchange(http.MethodPost, path, `{"text": "nowhere", "passage": "99"}`, http.StatusNotFound)
 	edit := func(text string) url.Values { return url.Values{"kind": {"edit"}, "comment": {"1"}, "text": {text}} }
-	bo.post("/checks/one/notes", http.StatusForbidden, edit("not mine"))
-	bo.post("/checks/one/notes", http.StatusForbidden, url.Values{"kind": {"remove"}, "comment": {"1"}})
-	if page := bo.get("/checks/one", http.StatusOK); strings.Contains(page, `value="remove"`) {
+	bo.Post("/checks/one/notes", http.StatusForbidden, edit("not mine"))
+	bo.Post("/checks/one/notes", http.StatusForbidden, url.Values{"kind": {"remove"}, "comment": {"1"}})
+	if page := bo.Get("/checks/one", http.StatusOK); strings.Contains(page, `value="remove"`) {
 		t.Error("others are offered to delete it")
 	}
-	ada.post("/checks/one/notes", http.StatusBadRequest, edit(" "))
-	page := ada.post("/checks/one/notes", http.StatusOK, edit("seen <twice>"))
-	ada.wants(page, "seen &lt;twice&gt;", "· edited ", `value="remove"`)
+	ada.Post("/checks/one/notes", http.StatusBadRequest, edit(" "))
+	page := ada.Post("/checks/one/notes", http.StatusOK, edit("seen <twice>"))
+	ada.Wants(page, "seen &lt;twice&gt;", "· edited ", `value="remove"`)
 	if strings.Contains(page, "look here") {
 		t.Error("the former text is still there")
 	}
-	ada.wants(ada.get("/checks/one/passages/3", http.StatusOK), "seen &lt;twice&gt;", "· edited ")
-	if told := bo.get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>ada</strong> edited a comment") {
+	ada.Wants(ada.Get("/checks/one/passages/3", http.StatusOK), "seen &lt;twice&gt;", "· edited ")
+	if told := bo.Get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>ada</strong> edited a comment") {
 		t.Errorf("bo is told %q", told)
 	}
-	text, err := pdfText(t, ada.get("/checks/one/report?format=pdf", http.StatusOK))
+	text, err := pdfText(t, ada.Get("/checks/one/report?format=pdf", http.StatusOK))
 	if err == nil && !strings.Contains(text, "comment on passage 3") {
 		t.Errorf("the PDF does not say on which passage the comment is:\n%.3000s", text)
 	}
 	// After an exclusion the passage keeps its number, and with it the comment.
-	prog.exchange(http.MethodPost, "/checks/one/exclusions", `{"exclude": true, "source": {"site": "here", "library": "theses", "document": "source-001.txt"}}`,
+	prog.Exchange(http.MethodPost, "/checks/one/exclusions", `{"exclude": true, "source": {"site": "here", "library": "theses", "document": "source-001.txt"}}`,
 		http.StatusOK)
 	var list struct {
 		Notes []struct{ Text, Passage, Edited string }
 	}
-	prog.json(http.MethodGet, "/api/v1/checks/one/notes", "", http.StatusOK, &list)
+	prog.JSON(http.MethodGet, "/api/v1/checks/one/notes", "", http.StatusOK, &list)
 	if len(list.Notes) != 1 || list.Notes[0].Text != "seen <twice>" || list.Notes[0].Passage != "3" || list.Notes[0].Edited == "" {
 		t.Errorf("notes %+v", list.Notes)
 	}
-	bo.program("review").exchange(http.MethodPut, path+"/1", `{"text": "x"}`, http.StatusForbidden)
-	if n := prog.exchange(http.MethodPut, path+"/1", `{"text": "third"}`, http.StatusOK); n["text"] != "third" {
+	bo.Program("review").Exchange(http.MethodPut, path+"/1", `{"text": "x"}`, http.StatusForbidden)
+	if n := prog.Exchange(http.MethodPut, path+"/1", `{"text": "third"}`, http.StatusOK); n["text"] != "third" {
 		t.Errorf("edited: %v", n)
 	}
-	prog.exchange(http.MethodDelete, path+"/1", "", http.StatusNoContent)
-	prog.exchange(http.MethodDelete, path+"/1", "", http.StatusNotFound)
-	page = bo.get("/checks/one", http.StatusOK)
+	prog.Exchange(http.MethodDelete, path+"/1", "", http.StatusNoContent)
+	prog.Exchange(http.MethodDelete, path+"/1", "", http.StatusNotFound)
+	page = bo.Get("/checks/one", http.StatusOK)
 	if strings.Contains(page, "third") {
 		t.Error("a deleted comment is still shown")
 	}
-	ada.wants(d.signedIn(t, "admin", store.RoleAdministrator).get("/admin/audit", http.StatusOK), "comment_edited", "comment_removed")
+	ada.Wants(d.SignedIn(t, "admin", store.RoleAdministrator).Get("/admin/audit", http.StatusOK), "comment_edited", "comment_removed")
 }

@@ -150,7 +150,7 @@ var outside = map[string][]string{
 		"web/pages/admin", "web/pages/cases", "web/pages/harvests", "web/pages/hooks", "web/pages/settings", "web/static", "federation",
 		"cluster",
 		"cluster/local", "web/lti",
-		"internal/ltitest", "cmd/concordat", "cmd/concordat/clustering", "webhook",
+		"internal/ltitest", "internal/webtest", "cmd/concordat", "cmd/concordat/clustering", "webhook",
 		"client", "daemon", "harvest", "harvest/fetch", "instance", "meaning/remote"},
 	"github.com/coreos/go-oidc":  {"web"},
 	"golang.org/x/oauth2":        {"web"},

@@ -32,8 +32,6 @@ var (
 		".Partner": 10, "cluster/coord.Session": 10,
 	}
 	testedElsewhere = map[string]string{
-		"web/api":                  "from web, by calls of a served site",
-		"web/platforms":            "from web, with a platform that signs in",
 		"cmd/concordat/clustering": "by scripts of cmd/concordat",
 		"cmd/concordat/federating": "by scripts of cmd/concordat",
 		"cmd/concordat/screening":  "by scripts of cmd/concordat",

@@ -1,12 +1,13 @@
 package limit_test
 
 import (
-	"concordat"
-	"concordat/web/limit"
 	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"concordat"
+	"concordat/web/limit"
 )
 
 // TestLine: the lowest rank is next, equal ranks keep the order in which they came, and the highest rank leaves if there is no room.

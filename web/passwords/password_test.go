@@ -1,6 +1,8 @@
 package passwords
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestHashingAtOnce: passwords are hashed one at a time if one hash keeps all processors busy, and never more at once than the memory
 // allows.

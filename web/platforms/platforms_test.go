@@ -1,11 +1,10 @@
-package web_test
+package platforms_test
 
 import (
 	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -25,6 +24,7 @@ import (
 	"concordat/extract"
 	"concordat/index"
 	"concordat/internal/ltitest"
+	"concordat/internal/webtest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -69,7 +69,7 @@ func newCourse(t *testing.T, o platforms.Options) *course {
 	c := &course{Platform: ltitest.New(t), t: t, dir: t.TempDir(), keys: keys, options: o}
 	c.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { c.pages.ServeHTTP(rw, r) }))
 	c.start(true)
-	after(t, func() { c.server.Close(); c.stop() })
+	webtest.After(t, func() { c.server.Close(); c.stop() })
 	c.Tool(c.server.URL + "/lti/jwks")
 	if err := c.db.LTI.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client,
 		AuthURL: c.AuthURL(), TokenURL: c.TokenURL(), KeysURL: c.KeysURL(),
@@ -99,7 +99,7 @@ func (c *course) start(working bool) {
 	if err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Created: time.Now()}); err == nil {
 		must(db.Catalogue.CreateLibrary(ctx, store.Library{ID: "empty", Created: time.Now()}))
 		must(s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
-			yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: folios}, nil)
+			yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: webtest.Folios}, nil)
 		}, func(site.Ingested) error { return nil }))
 	} else if !errors.Is(err, concordat.ErrExists) {
 		must(err)
@@ -131,7 +131,7 @@ func (c *course) start(working bool) {
 		kept = nil
 	}
 	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
-		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure, Hashing: cheap,
+		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure, Hashing: webtest.Cheap,
 		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
@@ -168,7 +168,8 @@ func (c *course) restart(working bool) {
 }
 
 func (c *course) noticeURL() string { return c.server.URL + "/lti/notice" }
-func (c *course) loginURL() string  { return c.server.URL + "/lti/login" }
+
+func (c *course) loginURL() string { return c.server.URL + "/lti/login" }
 
 // send sends a notice with the claims and expects a status.
 func (c *course) send(want int, claims map[string]any) {
@@ -241,11 +242,11 @@ func TestSubmission(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
-	essay := c.Put("a1", "essay.txt", []byte(folios+" And here is a sentence of my own, which nobody has written before in this place."))
+	essay := c.Put("a1", "essay.txt", []byte(webtest.Folios+" And here is a sentence of my own, which nobody has written before in this place."))
 	clean := c.Put("a2", "own.txt",
 		[]byte("Nothing of this has been written anywhere before; I made it up this very morning, over a cup of coffee."))
 	odd := c.Put("a3", "odd.exe", []byte("MZ"))
-	pack := c.Put("a4", "pack.zip", []byte(folios))
+	pack := c.Put("a4", "pack.zip", []byte(webtest.Folios))
 	claims := c.Submission("u1", nil, essay, clean, odd, pack)
 	notice := c.Sign(claims)
 	if got := c.Send(c.noticeURL(), notice); got != http.StatusOK {
@@ -347,7 +348,7 @@ func TestSubmission(t *testing.T) {
 func TestLearners(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
-	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	if r := c.Await(t.Context(), "a1", lti.Processed, 0); r["visibleToOwner"] != true {
 		t.Errorf("report %v", r)
 	}
@@ -368,7 +369,7 @@ func TestForgedNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := c.Put("a1", "essay.txt", []byte(folios))
+	a := c.Put("a1", "essay.txt", []byte(webtest.Folios))
 	with := func(more map[string]any) map[string]any { return c.Submission("u1", more, a) }
 	if got := c.Send(c.noticeURL(), ltitest.SignWith(t, key, "key-1", with(nil))); got != http.StatusBadRequest {
 		t.Errorf("forged: %d", got)
@@ -424,7 +425,7 @@ func TestForgedNotices(t *testing.T) {
 	}
 	// Reports do not go to other hosts either.
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/assetreport": map[string]any{"report_url": inside.URL + "/reports"}},
-		c.Put("a9", "x.txt", []byte(folios))))
+		c.Put("a9", "x.txt", []byte(webtest.Folios))))
 	c.awaitState("a9", store.LTIFailed)
 	select {
 	case path := <-asked:
@@ -462,7 +463,7 @@ func TestPlatformFails(t *testing.T) {
 	ctx := t.Context()
 	c.restart(false)
 	c.Fail("/jwks", 1)
-	claims := c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios)))
+	claims := c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios)))
 	c.send(http.StatusServiceUnavailable, claims) // the platform is to send it again
 	c.send(http.StatusOK, claims)
 	c.restart(true) // accepted, and only then carried out
@@ -478,13 +479,13 @@ func TestPlatformFails(t *testing.T) {
 	c.Rotate("key-2")
 	// A teacher asks again: a new notice about the same file repeats the result without a new check.
 	c.restart(true) // otherwise the new key would be unknown for a while
-	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	c.Await(ctx, "a1", lti.Processed, 1)
 	if got := len(c.tasks()); got != 1 {
 		t.Errorf("%d checks", got)
 	}
 	// A file other than the one that the platform named is not checked, but fetched again until it is the right one.
-	named := c.Put("swap", "swap.txt", []byte(folios))
+	named := c.Put("swap", "swap.txt", []byte(webtest.Folios))
 	c.Put("swap", "swap.txt", []byte("something else"))
 	before := len(c.tasks())
 	c.send(http.StatusOK, c.Submission("u1", nil, named))
@@ -494,14 +495,14 @@ func TestPlatformFails(t *testing.T) {
 	if got := len(c.tasks()); got != before {
 		t.Errorf("%d checks of %d", got, before)
 	}
-	c.Put("swap", "swap.txt", []byte(folios))
+	c.Put("swap", "swap.txt", []byte(webtest.Folios))
 	c.Await(ctx, "swap", lti.Processed, 0)
 	// A failed file is fetched again when it is requested again.
 	gone := map[string]any{"asset_id": "late", "url": c.URL + "/assets/late", "title": "late.txt"}
 	c.send(http.StatusOK, c.Submission("u1", nil, gone))
 	c.Await(ctx, "late", lti.Failed, 0)
 	c.awaitState("late", store.LTIFailed)
-	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("late", "late.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("late", "late.txt", []byte(webtest.Folios))))
 	c.Await(ctx, "late", lti.Processed, 0)
 }
 
@@ -513,7 +514,7 @@ func TestAssetPanics(t *testing.T) {
 	ctx := t.Context()
 	c.broken = true
 	c.restart(true)
-	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	c.Await(ctx, "a1", lti.Failed, 0)
 	c.awaitState("a1", store.LTIFailed)
 	c.broken = false
@@ -521,7 +522,7 @@ func TestAssetPanics(t *testing.T) {
 	if n, told := c.panicked.Load(), c.log.String(); n != 1 || strings.Count(told, "msg=panic") != 1 || !strings.Contains(told, "download") {
 		t.Errorf("%d panics were counted, want 1, logged with its stack:\n%s", n, told)
 	}
-	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	c.Await(ctx, "a1", lti.Processed, 0)
 }
 
@@ -673,14 +674,14 @@ func TestConfigure(t *testing.T) {
 	}
 
 	// The comparison with an empty library finds nothing; then the choice is changed.
-	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a1", "essay.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100%" {
 		t.Errorf("report %v", r)
 	}
 	_, at = c.open(teacher, map[string]any{"sub": "t1", "/message_type": lti.TypeSettings, "/roles": ask["/roles"], "/custom": custom},
 		http.StatusOK)
 	post(teacher, url.Values{"key": {at.Query().Get("key")}, "library": {"theses"}, "template": {"thesis"}}, http.StatusOK)
-	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a2", "essay.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a2", "essay.txt", []byte(webtest.Folios))))
 	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "100%" {
 		t.Errorf("report %v", r)
 	}
@@ -715,18 +716,19 @@ func TestHandInWithinCourse(t *testing.T) {
 	c := newCourse(t, platforms.Options{})
 	b := fresh(t)
 	c.open(b, map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}, http.StatusOK)
-	teacher := &person{t, b, c.server.URL}
-	r := teacher.request(http.MethodPost, "/lti/checks", strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n"+folios+"\r\n--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nMine\r\n--b--\r\n"))
+	teacher := &webtest.Person{T: t, Client: b, Base: c.server.URL}
+	r := teacher.Request(http.MethodPost, "/lti/checks",
+		strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n"+webtest.Folios+"\r\n--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nMine\r\n--b--\r\n"))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-	if page := teacher.do(r, http.StatusOK); !strings.Contains(page, "Mine") {
+	if page := teacher.Send(r, http.StatusOK); !strings.Contains(page, "Mine") {
 		t.Errorf("list:\n%s", page)
 	}
-	r = teacher.request(http.MethodPost, "/lti/checks", strings.NewReader("--b--\r\n"))
+	r = teacher.Request(http.MethodPost, "/lti/checks", strings.NewReader("--b--\r\n"))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-	teacher.do(r, http.StatusBadRequest)
-	r = teacher.request(http.MethodPost, "/lti/checks", nil)
+	teacher.Send(r, http.StatusBadRequest)
+	r = teacher.Request(http.MethodPost, "/lti/checks", nil)
 	r.Header.Set("Origin", "https://evil.example")
-	teacher.do(r, http.StatusForbidden)
+	teacher.Send(r, http.StatusForbidden)
 }
 
 // TestRegisterPlatform registers a platform by hand, and lets a platform register itself with a single-use link.
@@ -734,22 +736,22 @@ func TestRegisterPlatform(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	p := ltitest.New(t)
-	admin := (&testSite{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)
-	page := admin.post("/platforms", http.StatusOK, url.Values{"action": {"link"}})
+	admin := (&webtest.Site{Server: c.server, Store: c.db}).SignedIn(t, "adam", store.RoleAdministrator)
+	page := admin.Post("/platforms", http.StatusOK, url.Values{"action": {"link"}})
 	link := regexp.MustCompile(`/lti/register\?key=([A-Z0-9]+)`).FindStringSubmatch(page)
 	if link == nil {
 		t.Fatalf("no link:\n%s", page)
 	}
 	offer := p.URL + "/.well-known/openid-configuration"
-	nobody := &person{t, fresh(t), c.server.URL}
-	nobody.get("/lti/register?key=guess&openid_configuration="+url.QueryEscape(offer), http.StatusNotFound)
-	if page := nobody.get(link[0]+"&registration_token=register-me&openid_configuration="+url.QueryEscape(offer),
+	nobody := &webtest.Person{T: t, Client: fresh(t), Base: c.server.URL}
+	nobody.Get("/lti/register?key=guess&openid_configuration="+url.QueryEscape(offer), http.StatusNotFound)
+	if page := nobody.Get(link[0]+"&registration_token=register-me&openid_configuration="+url.QueryEscape(offer),
 		http.StatusOK); !strings.Contains(page, p.URL) {
 		t.Errorf("no question:\n%s", page)
 	}
 	f := url.Values{"key": {link[1]}, "openid_configuration": {offer}, "registration_token": {"register-me"}}
-	nobody.post("/lti/register", http.StatusOK, f)
-	nobody.post("/lti/register", http.StatusNotFound, f)
+	nobody.Post("/lti/register", http.StatusOK, f)
+	nobody.Post("/lti/register", http.StatusNotFound, f)
 	found, err := c.db.LTI.LTIIssuer(t.Context(), p.URL, ltitest.Client)
 	if err != nil || len(found) != 1 || found[0].Deployments[0] != ltitest.Deployment {
 		t.Fatalf("found %v, %v", found, err)
@@ -758,65 +760,36 @@ func TestRegisterPlatform(t *testing.T) {
 	by := url.Values{"action": {"add"}, "id": {"canvas"}, "issuer": {"https://canvas.example.com"}, "client": {"100"},
 		"auth_url":  {"https://sso.example.com/a"},
 		"token_url": {"https://sso.example.com/t"}, "keys_url": {"https://sso.example.com/k"}, "deployments": {"1:a, 2:b"}}
-	admin.post("/platforms", http.StatusOK, by)
-	admin.post("/platforms", http.StatusBadRequest, by)
+	admin.Post("/platforms", http.StatusOK, by)
+	admin.Post("/platforms", http.StatusBadRequest, by)
 	by.Set("keys_url", "nonsense")
 	by.Set("id", "other")
-	if page := admin.post("/platforms", http.StatusBadRequest, by); !strings.Contains(page, "https://canvas.example.com") {
+	if page := admin.Post("/platforms", http.StatusBadRequest, by); !strings.Contains(page, "https://canvas.example.com") {
 		t.Errorf("what was typed is gone:\n%s", page)
 	}
-	admin.post("/platforms", http.StatusOK, url.Values{"action": {"disable"}, "id": {id}})
-	admin.post("/platforms", http.StatusOK, url.Values{"action": {"deployments"}, "id": {id}, "deployments": {"7"}})
+	admin.Post("/platforms", http.StatusOK, url.Values{"action": {"disable"}, "id": {id}})
+	admin.Post("/platforms", http.StatusOK, url.Values{"action": {"deployments"}, "id": {id}, "deployments": {"7"}})
 	if p, err := c.db.LTI.LTIPlatform(t.Context(), id); err != nil || !p.Disabled || p.Deployments[0] != "7" {
 		t.Errorf("platform %v, %v", p, err)
 	}
-	admin.post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})
+	admin.Post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})
 	// Programs do the same, with a token of that scope.
-	prog := admin.program("platforms")
+	prog := admin.Program("platforms")
 	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
-	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)
-	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusConflict)
-	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`,
+	prog.Exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)
+	prog.Exchange(http.MethodPost, "/lti/platforms", body, http.StatusConflict)
+	if got := prog.Exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`,
 		http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
 		t.Errorf("changed to %v", got)
 	}
-	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] == nil ||
+	if got := prog.Exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] == nil ||
 		len(got["platforms"].([]any)) != 1 {
 		t.Errorf("got %v", got)
 	}
-	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)
-	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNotFound)
-	officer := (&testSite{Server: c.server, store: c.db}).signedIn(t, "olga", store.RoleOfficer)
-	officer.program("platforms").exchange(http.MethodGet, "/lti/platforms", "", http.StatusForbidden)
-	officer.get("/platforms", http.StatusForbidden)
-	officer.post("/platforms", http.StatusForbidden, by)
-}
-
-// exchange sends a request with a body and returns the answer, if it has one.
-func (p *program) exchange(method, path, body string, want int) map[string]any {
-	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/api/v1"+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+p.token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != want {
-		p.t.Errorf("%s %s: %d, want %d\n%s", method, path, resp.StatusCode, want, text)
-	}
-	var out map[string]any
-	if len(text) > 0 && strings.Contains(resp.Header.Get("Content-Type"), "json") {
-		if err := json.Unmarshal(text, &out); err != nil {
-			p.t.Error(err)
-		}
-	}
-	return out
+	prog.Exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)
+	prog.Exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNotFound)
+	officer := (&webtest.Site{Server: c.server, Store: c.db}).SignedIn(t, "olga", store.RoleOfficer)
+	officer.Program("platforms").Exchange(http.MethodGet, "/lti/platforms", "", http.StatusForbidden)
+	officer.Get("/platforms", http.StatusForbidden)
+	officer.Post("/platforms", http.StatusForbidden, by)
 }

@@ -1,50 +1,18 @@
-package web_test
+package settings_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"concordat"
+	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/pages/settings"
 )
-
-// scriptedMeaning is a process that answers as it is told, and records the requests.
-type scriptedMeaning struct {
-	mu    sync.Mutex // guards the fields below
-	now   settings.Meaning
-	asked []settings.MeaningChange
-	db    *store.DB
-	fail  error
-}
-
-func (s *scriptedMeaning) Meaning(context.Context) (settings.Meaning, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now, nil
-}
-
-func (s *scriptedMeaning) ChangeMeaning(ctx context.Context, c settings.MeaningChange, notes ...store.AuditNote) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fail != nil {
-		return s.fail
-	}
-	s.asked = append(s.asked, c)
-	return s.db.Audit.Notes(ctx, notes...)
-}
-
-func (s *scriptedMeaning) set(m settings.Meaning) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = m
-}
 
 // wordsOf describes a change.
 func wordsOf(c settings.MeaningChange) string {
@@ -64,13 +32,13 @@ func wordsOf(c settings.MeaningChange) string {
 // way, and the next step after a failure. Buttons and API request the same changes, and leave an entry in the audit.
 func TestMeaningPage(t *testing.T) {
 	t.Parallel()
-	s := &settable{values: map[string]string{"meaning.leads": "off"}}
-	m := &scriptedMeaning{}
-	d := newTestSiteOf(t, true, func(o *web.Options) {
-		s.use(o)
-		m.db, o.Meaning = o.Store, m
+	s := &webtest.Settable{Values: map[string]string{"meaning.leads": "off"}}
+	m := &webtest.ScriptedMeaning{}
+	d := webtest.NewWith(t, true, func(o *web.Options) {
+		s.Use(o)
+		m.DB, o.Meaning = o.Store, m
 	})
-	ada, audrey := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "audrey", store.RoleAuditor)
+	ada, audrey := d.SignedIn(t, "ada", store.RoleAdministrator), d.SignedIn(t, "audrey", store.RoleAuditor)
 	encoder := func(e settings.MeaningEncoder) settings.Meaning {
 		return settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5}, Encoder: e}
 	}
@@ -125,9 +93,9 @@ func TestMeaningPage(t *testing.T) {
 			Encoder: settings.MeaningEncoder{State: settings.EncoderNone}},
 			nil, "010", false},
 	} {
-		m.set(c.now)
-		page := ada.get("/admin/settings", http.StatusOK)
-		ada.wants(page, c.words...)
+		m.SetMeaning(c.now)
+		page := ada.Get("/admin/settings", http.StatusOK)
+		ada.Wants(page, c.words...)
 		offers := ""
 		for _, b := range buttons {
 			if strings.Contains(page, b) {
@@ -142,11 +110,11 @@ func TestMeaningPage(t *testing.T) {
 		if words, _, _ := strings.Cut(page, `id="all-keys"`); strings.Contains(words, ">meaning.") || strings.Contains(words, ">setting.") {
 			t.Errorf("%s: a message is missing", c.name)
 		}
-		if page := audrey.get("/admin/settings", http.StatusOK); strings.Contains(page, `action="/admin/meaning"`) {
+		if page := audrey.Get("/admin/settings", http.StatusOK); strings.Contains(page, `action="/admin/meaning"`) {
 			t.Errorf("%s: an auditor is offered a button", c.name)
 		}
 	}
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	for _, c := range []struct {
 		now   settings.Meaning
 		first string // step of a new site
@@ -161,69 +129,46 @@ func TestMeaningPage(t *testing.T) {
 		{encoder(settings.MeaningEncoder{State: settings.EncoderStarting}), "Being set up", "looked for with an encoder", false},
 		{encoder(settings.MeaningEncoder{State: settings.EncoderReady}), "On, with the index", "looked for with an encoder", false},
 	} {
-		m.set(c.now)
-		ada.wants(ada.get("/checks", http.StatusOK), "Find rewritten and translated text", c.first)
-		page := ada.get("/checks/new", http.StatusOK)
-		ada.wants(page, c.check)
+		m.SetMeaning(c.now)
+		ada.Wants(ada.Get("/checks", http.StatusOK), "Find rewritten and translated text", c.first)
+		page := ada.Get("/checks/new", http.StatusOK)
+		ada.Wants(page, c.check)
 		const link = `href="/admin/settings#group-meaning"`
 		if strings.Contains(page, link) != c.left {
 			t.Errorf("%s: a link to the settings: %t", c.check, !c.left)
 		}
-		olga.wants(olga.get("/checks/new", http.StatusOK), c.check)
-		if strings.Contains(olga.get("/checks/new", http.StatusOK)+olga.get("/checks", http.StatusOK), link) {
+		olga.Wants(olga.Get("/checks/new", http.StatusOK), c.check)
+		if strings.Contains(olga.Get("/checks/new", http.StatusOK)+olga.Get("/checks", http.StatusOK), link) {
 			t.Error("an officer is sent to the settings")
 		}
 	}
-	m.set(settings.Meaning{Encoder: settings.MeaningEncoder{State: settings.EncoderNone}})
+	m.SetMeaning(settings.Meaning{Encoder: settings.MeaningEncoder{State: settings.EncoderNone}})
 	for _, action := range []string{"all", "index", "encoder"} {
-		ada.post("/admin/meaning", http.StatusOK, url.Values{"action": {action}})
+		ada.Post("/admin/meaning", http.StatusOK, url.Values{"action": {action}})
 	}
-	m.set(encoder(settings.MeaningEncoder{State: settings.EncoderReady}))
-	ada.post("/admin/meaning", http.StatusOK, url.Values{"action": {"all"}}) // there is one already
-	ada.post("/admin/meaning", http.StatusBadRequest, url.Values{"action": {"else"}})
-	ada.program("settings").json("PATCH", "/api/v1/admin/meaning", `{"index":true,"encoder":false}`, http.StatusAccepted, nil)
-	ada.program("settings").json("PATCH", "/api/v1/admin/meaning", `{}`, http.StatusBadRequest, nil)
-	ada.program("read").json("PATCH", "/api/v1/admin/meaning", `{"index":true}`, http.StatusForbidden, nil)
+	m.SetMeaning(encoder(settings.MeaningEncoder{State: settings.EncoderReady}))
+	ada.Post("/admin/meaning", http.StatusOK, url.Values{"action": {"all"}}) // there is one already
+	ada.Post("/admin/meaning", http.StatusBadRequest, url.Values{"action": {"else"}})
+	ada.Program("settings").JSON("PATCH", "/api/v1/admin/meaning", `{"index":true,"encoder":false}`, http.StatusAccepted, nil)
+	ada.Program("settings").JSON("PATCH", "/api/v1/admin/meaning", `{}`, http.StatusBadRequest, nil)
+	ada.Program("read").JSON("PATCH", "/api/v1/admin/meaning", `{"index":true}`, http.StatusForbidden, nil)
 	var got settings.Meaning
-	audrey.program("read").call("GET", "/api/v1/admin/meaning", http.StatusOK, &got)
-	if got != m.now {
+	audrey.Program("read").Call("GET", "/api/v1/admin/meaning", http.StatusOK, &got)
+	if got != m.Now {
 		t.Errorf("the API says %+v", got)
 	}
 	want := []string{"leads=true index=true encoder=true", "index=true", "encoder=true", "leads=true index=true",
 		"index=true encoder=false"}
-	for i, c := range m.asked {
+	for i, c := range m.Asked {
 		if i >= len(want) || wordsOf(c) != want[i] {
 			t.Errorf("asked for %s", wordsOf(c))
 		}
 	}
-	entries, err := d.store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "meaning_changed"}, 0, 10)
+	entries, err := d.Store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "meaning_changed"}, 0, 10)
 	if err != nil || len(entries) != len(want) || entries[0].Actor != "ada" ||
 		!strings.Contains(string(entries[0].Detail), `"encoder":false`) {
 		t.Errorf("the audit has %v, %v", entries, err)
 	}
-	m.fail = fmt.Errorf("the settings of several machines: %w", concordat.ErrInvalid)
-	ada.post("/admin/meaning", http.StatusBadRequest, url.Values{"action": {"index"}})
-}
-
-// showSettings gives a site a setting of each form, an index under construction, and an encoder that could not be fetched.
-func showSettings(o *web.Options) {
-	yesNo := []string{"true", "false"}
-	all := []settings.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},
-		{Key: "check.threshold", Value: "0.3"}, {Key: "check.probe", Value: "one", Words: []string{"exact", "one"}},
-		{Key: "check.short", Value: "true", Words: yesNo}, {Key: "check.again_days", Value: "0", Least: "0", Most: "3650"},
-		{Key: "submissions.add", Value: "ask", Words: []string{"never", "ask", "verdict"}},
-		{Key: "report.exclude_quotes", Value: "false", Words: yesNo}, {Key: "report.min_source_share", Value: "0.01"},
-		{Key: "report.common_above", Value: "20"}, {Key: "report.exclude_kinds", Value: "near, summary"},
-		{Key: "meaning.leads", Value: "on", Words: []string{"off", "on"}},
-		{Key: "meaning.index", Value: "true", Words: []string{"false", "true", "encoder"}},
-		{Key: "check.forward", Value: "unmatched", Words: []string{"unmatched", "all", "none"}},
-		{Key: "log.level", Value: "info", Words: []string{"debug", "info"}}}
-	for i := range all {
-		all[i].Origin, all[i].Live, all[i].Changeable = "default", true, true
-	}
-	all = append(all, settings.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"})
-	o.Settings = fixedSettings(all)
-	o.Meaning = &scriptedMeaning{now: settings.Meaning{Leads: true,
-		Index:   settings.MeaningIndex{On: true, Documents: 300, Lacking: 100, Making: true, Done: 200, All: 300},
-		Encoder: settings.MeaningEncoder{State: settings.EncoderFailed, Problem: settings.EncoderFetch, Detail: "no route to the registry"}}}
+	m.Fail = fmt.Errorf("the settings of several machines: %w", concordat.ErrInvalid)
+	ada.Post("/admin/meaning", http.StatusBadRequest, url.Values{"action": {"index"}})
 }

@@ -1,19 +1,18 @@
-package web_test
+package api_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat/internal/cputime"
+	"concordat/internal/webtest"
+	"concordat/people"
 	"concordat/store"
 	"concordat/web"
 )
@@ -85,13 +84,13 @@ func hostileBodies(properties []string) map[string]string {
 // TestHostileBodies: whatever a JSON body contains, it costs no operation of the document more than a small answer does, and
 // causes no server error. The test measures the processor time and the memory of this process, and so runs alone.
 func TestHostileBodies(t *testing.T) {
-	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
-	p := d.signedIn(t, "adam", store.RoleAdministrator).program(web.Scopes...)
-	b, err := committed()
+	d := webtest.NewWith(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
+	p := d.SignedIn(t, "adam", store.RoleAdministrator).Program(people.Scopes...)
+	b, err := webtest.CommittedOpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := documentOf(t, b)
+	doc := webtest.ReadOpenAPI(t, b)
 	fill := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none", "{partner}",
 		"SOUTH", "{a}", "1", "{b}", "2")
 	operations := 0
@@ -101,10 +100,10 @@ func TestHostileBodies(t *testing.T) {
 			reads := o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil
 			var properties []string
 			if reads {
-				properties = doc.properties(t, o.RequestBody.Content["application/json"])
+				properties = doc.Properties(t, o.RequestBody.Content["application/json"])
 			}
 			for what, body := range hostileBodies(properties) {
-				p.hostile(strings.ToUpper(method), fill.Replace(path), o.OperationID+" with "+what, body, reads)
+				hostile(p, strings.ToUpper(method), fill.Replace(path), o.OperationID+" with "+what, body, reads)
 			}
 		}
 	}
@@ -113,41 +112,23 @@ func TestHostileBodies(t *testing.T) {
 	}
 }
 
-// properties returns the names of the properties of a body, as far as the document lists them.
-func (doc *openAPI) properties(t *testing.T, media json.RawMessage) []string {
-	t.Helper()
-	var m struct {
-		Schema struct {
-			Ref        string `json:"$ref"`
-			Properties map[string]any
-		}
-	}
-	if err := json.Unmarshal(media, &m); err != nil {
-		t.Fatal(err)
-	}
-	if name, ok := strings.CutPrefix(m.Schema.Ref, "#/components/schemas/"); ok {
-		return slices.Sorted(maps.Keys(doc.Components.Schemas[name].Properties))
-	}
-	return slices.Sorted(maps.Keys(m.Schema.Properties))
-}
-
 // hostile sends one body and checks the answer against the bounds. It measures processor time, which other work on the machine does
 // not affect, and takes the best of three tries, because the process does other work too.
-func (p *program) hostile(method, path, what, body string, reads bool) {
-	p.t.Helper()
+func hostile(p *webtest.Program, method, path, what, body string, reads bool) {
+	p.T.Helper()
 	for try := 1; ; try++ {
-		r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(p.T.Context(), method, p.Base+path, strings.NewReader(body))
 		if err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+p.token)
+		r.Header.Set("Authorization", "Bearer "+p.Token)
 		r.Header.Set("Content-Type", "application/json")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		began := cputime.Used()
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
-			p.t.Errorf("%s: %v", what, err)
+			p.T.Errorf("%s: %v", what, err)
 			return
 		}
 		answer, err := io.ReadAll(resp.Body)
@@ -160,18 +141,18 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 		allocated := after.TotalAlloc - before.TotalAlloc
 		switch {
 		case resp.StatusCode >= 500:
-			p.t.Errorf("%s: %d %.300s", what, resp.StatusCode, answer)
+			p.T.Errorf("%s: %d %.300s", what, resp.StatusCode, answer)
 		case !reads:
 		case err != nil || resp.StatusCode < 400 && strings.Contains(what, "000"):
-			p.t.Errorf("%s: %d, %v", what, resp.StatusCode, err)
+			p.T.Errorf("%s: %d, %v", what, resp.StatusCode, err)
 		case resp.StatusCode >= 400 && len(answer) > maxAnswerBytes:
-			p.t.Errorf("%s: an answer of %d bytes", what, len(answer))
+			p.T.Errorf("%s: an answer of %d bytes", what, len(answer))
 		case bytes.Contains(answer, bytes.Repeat([]byte("s"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("9"), 201)) ||
 			bytes.Contains(answer, bytes.Repeat([]byte("k"), 201)):
-			p.t.Errorf("%s: the answer repeats more than 200 bytes of it: %.500s", what, answer)
+			p.T.Errorf("%s: the answer repeats more than 200 bytes of it: %.500s", what, answer)
 		}
 		if took > maxAnswerTime || allocated > maxAnswerMemory {
-			p.t.Errorf("%s: %d in %v with %d MB allocated", what, resp.StatusCode, took, allocated>>20)
+			p.T.Errorf("%s: %d in %v with %d MB allocated", what, resp.StatusCode, took, allocated>>20)
 		}
 		return
 	}
@@ -180,19 +161,19 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 // TestFaultsAreListedInPart: of many faults, twenty are listed, with the total number.
 func TestFaultsAreListedInPart(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	p := d.signedIn(t, "olga", store.RoleOfficer).program(web.Scopes...)
+	d := webtest.New(t, true)
+	p := d.SignedIn(t, "olga", store.RoleOfficer).Program(people.Scopes...)
 	var m struct {
 		Detail string
 		Errors []struct{ Message string }
 	}
-	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m,
+	p.Call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m,
 		withJSON(objectOf(500, func(i int) string { return fmt.Sprint("k", i) })))
 	if len(m.Errors) != 20 || !strings.Contains(m.Detail, "20 of 502") { // name and scopes are missing
 		t.Errorf("%d faults, %q", len(m.Errors), m.Detail)
 	}
 	m.Errors = nil
-	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m, withJSON(`{"name":"x","scopes":["read","read"]}`))
+	p.Call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m, withJSON(`{"name":"x","scopes":["read","read"]}`))
 	if len(m.Errors) != 1 || !strings.Contains(m.Errors[0].Message, `"read" appears again at 1`) {
 		t.Errorf("a value that appears twice: %+v", m.Errors)
 	}

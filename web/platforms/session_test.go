@@ -1,4 +1,4 @@
-package web_test
+package platforms_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package web_test
+package admin_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/pages/admin"
@@ -35,17 +36,17 @@ func (k *keysOfTests) PutOffRoot(_ context.Context, n ...store.AuditNote) error 
 func TestRootKeyFile(t *testing.T) {
 	t.Parallel()
 	k := &keysOfTests{}
-	d := newTestSiteOf(t, true, func(o *web.Options) { o.Keystore = k })
-	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	d := webtest.NewWith(t, true, func(o *web.Options) { o.Keystore = k })
+	adam := d.SignedIn(t, "adam", store.RoleAdministrator)
 	adam.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for one, two := range map[string]string{"correct horse": "correct horsf", "eleven char": "eleven char", "": "",
 		"ééééééééééé": "ééééééééééé"} {
-		page := adam.post("/admin/keys", http.StatusBadRequest, url.Values{"passphrase": {one}, "again": {two}})
+		page := adam.Post("/admin/keys", http.StatusBadRequest, url.Values{"passphrase": {one}, "again": {two}})
 		if k.under != nil || len(k.notes) != 0 || strings.Contains(page, "locked") {
 			t.Errorf("%q and %q: the key was given", one, two)
 		}
 	}
-	r := adam.request(http.MethodPost, "/admin/keys", strings.NewReader(url.Values{"passphrase": {"twelve chars"},
+	r := adam.Request(http.MethodPost, "/admin/keys", strings.NewReader(url.Values{"passphrase": {"twelve chars"},
 		"again": {"twelve chars"}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	resp, err := adam.Do(r)
@@ -60,25 +61,13 @@ func TestRootKeyFile(t *testing.T) {
 	if string(k.under) != "twelve chars" || len(k.notes) != 1 || k.notes[0].Actor != "adam" || k.notes[0].Action != "root key exported" {
 		t.Errorf("under %q, audited %+v", k.under, k.notes)
 	}
-	adam.post("/admin/keys/later", http.StatusSeeOther, nil)
+	adam.Post("/admin/keys/later", http.StatusSeeOther, nil)
 	if len(k.notes) != 2 || k.notes[1].Action != "root key not exported" {
 		t.Errorf("audited %+v", k.notes)
 	}
-	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.post("/admin/keys", http.StatusForbidden, url.Values{"passphrase": {"twelve chars"}, "again": {"twelve chars"}})
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Post("/admin/keys", http.StatusForbidden, url.Values{"passphrase": {"twelve chars"}, "again": {"twelve chars"}})
 	if len(k.notes) != 2 {
 		t.Error("an officer was given the root key")
-	}
-}
-
-// TestBatchBarred: a site that keeps nothing of submissions accepts no batch.
-func TestBatchBarred(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat(folios+" ", 3)
-	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.NoStore = true })
-	d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusForbidden, nil, "a.txt", text, "b.txt", text)
-	all, err := d.store.Batches.Batches(t.Context(), nil, 0, 0)
-	if err != nil || len(all) != 0 {
-		t.Errorf("%d batches, %v", len(all), err)
 	}
 }

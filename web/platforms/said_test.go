@@ -1,4 +1,4 @@
-package web_test
+package platforms_test
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web/lti"
 	"concordat/web/platforms"
@@ -21,17 +22,17 @@ func TestCourseSays(t *testing.T) {
 	if page, _ := c.get(b, "/lti/checks", http.StatusOK); !strings.Contains(page, " of 1 MiB each") {
 		t.Errorf("the page does not say that files may have 1 MiB:\n%s", page)
 	}
-	teacher := &person{t, b, c.server.URL}
+	teacher := &webtest.Person{T: t, Client: b, Base: c.server.URL}
 	for _, part := range []string{`name="text"`, `name="file"; filename="a.txt"`} {
-		r := teacher.request(http.MethodPost, "/lti/checks", strings.NewReader("--b\r\nContent-Disposition: form-data; "+part+"\r\n\r\nno end"))
+		r := teacher.Request(http.MethodPost, "/lti/checks", strings.NewReader("--b\r\nContent-Disposition: form-data; "+part+"\r\n\r\nno end"))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-		if page := teacher.do(r, http.StatusBadRequest); !strings.Contains(page, "The form did not arrive completely") {
+		if page := teacher.Send(r, http.StatusBadRequest); !strings.Contains(page, "The form did not arrive completely") {
 			t.Errorf("a form that ends within the part %s:\n%s", part, page)
 		}
 	}
-	admin := (&testSite{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)
+	admin := (&webtest.Site{Server: c.server, Store: c.db}).SignedIn(t, "adam", store.RoleAdministrator)
 	for _, action := range []string{"enable", "disable", "deployments"} {
-		admin.post("/platforms", http.StatusNotFound, url.Values{"action": {action}, "id": {"none"}, "deployments": {"1"}})
+		admin.Post("/platforms", http.StatusNotFound, url.Values{"action": {action}, "id": {"none"}, "deployments": {"1"}})
 	}
 	entries, err := c.db.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
@@ -50,13 +51,13 @@ func TestPlatformQueueIsQuiet(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	for _, id := range []string{"a1", "a2", "a3"} {
-		c.send(http.StatusOK, c.Submission("u1", nil, c.Put(id, id+".txt", []byte(folios))))
+		c.send(http.StatusOK, c.Submission("u1", nil, c.Put(id, id+".txt", []byte(webtest.Folios))))
 		if r := c.Await(t.Context(), id, lti.Processed, 0); r["comment"] != nil && r["comment"] != "" {
 			t.Errorf("%s: the platform is told %q", id, r["comment"])
 		}
 		c.awaitState(id, store.LTIDone)
 	}
-	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a4", "pack.zip", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a4", "pack.zip", []byte(webtest.Folios))))
 	if r := c.Await(t.Context(), "a4", lti.Processed, 0); r["comment"] != "The highest of 2 files." {
 		t.Errorf("of an archive the platform is told %q", r["comment"])
 	}

@@ -1,20 +1,21 @@
-package web_test
+package api_test
 
 import (
 	"net/http"
 	"testing"
 
+	"concordat/internal/webtest"
 	"concordat/store"
 )
 
 // TestReviewByProgram excludes a source, gives a verdict and signs it off through the API.
 func TestReviewByProgram(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review"),
-		d.signedIn(t, "bo", store.RoleOfficer).program("read", "check", "review")
-	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check", "review")
+	d := webtest.New(t, true)
+	d.AddFinished(t, "one", "sue", webtest.Thesis(t, 20_000, 10, 5))
+	ada, bo := d.SignedIn(t, "ada", store.RoleOfficer).Program("read", "check", "review"),
+		d.SignedIn(t, "bo", store.RoleOfficer).Program("read", "check", "review")
+	sue := d.SignedIn(t, "sue", store.RoleSubmitter).Program("read", "check", "review")
 	type review struct {
 		Coverage *float64
 		Verdict  string
@@ -24,17 +25,17 @@ func TestReviewByProgram(t *testing.T) {
 		Changes  []struct{ Action, Subject, By string }
 	}
 	const path = "/api/v1/checks/one"
-	ask := func(p *program, what, body string, want int) (r review) {
+	ask := func(p *webtest.Program, what, body string, want int) (r review) {
 		t.Helper()
 		if want >= 400 {
-			p.json("POST", path+what, body, want, nil)
+			p.JSON("POST", path+what, body, want, nil)
 			return r
 		}
-		p.json("POST", path+what, body, want, &r)
+		p.JSON("POST", path+what, body, want, &r)
 		return r
 	}
 	var first review
-	sue.json("GET", path+"/review", "", http.StatusOK, &first)
+	sue.JSON("GET", path+"/review", "", http.StatusOK, &first)
 	if first.Coverage == nil || *first.Coverage == 0 || first.Verdict != "" {
 		t.Fatalf("at first %+v", first)
 	}
@@ -67,17 +68,17 @@ func TestReviewByProgram(t *testing.T) {
 	}
 	ask(sue, "/rules", `{"action":"undo"}`, http.StatusForbidden)
 	ask(sue, "/notes", `{"kind":"comment","text":"x"}`, http.StatusForbidden)
-	sam := d.signedIn(t, "sam", store.RoleSubmitter).program("read")
-	sam.json("GET", path+"/review", "", http.StatusNotFound, nil)
+	sam := d.SignedIn(t, "sam", store.RoleSubmitter).Program("read")
+	sam.JSON("GET", path+"/review", "", http.StatusNotFound, nil)
 }
 
 // TestEvidencePages: the passages of a report come in pages, complete and in order; after a change of rules, an earlier page has no
 // next one, so no one can combine halves of two reports.
 func TestEvidencePages(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
-	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
+	d := webtest.New(t, true)
+	d.AddFinished(t, "one", "sue", webtest.Thesis(t, 20_000, 10, 5))
+	ada := d.SignedIn(t, "ada", store.RoleOfficer).Program("read", "check", "review")
 	type page struct {
 		Revision, Total int
 		Evidence        []struct{ Span struct{ Start int } }
@@ -85,7 +86,7 @@ func TestEvidencePages(t *testing.T) {
 	}
 	const path = "/api/v1/checks/one/evidence?limit=3"
 	var first page
-	ada.json("GET", path, "", http.StatusOK, &first)
+	ada.JSON("GET", path, "", http.StatusOK, &first)
 	if len(first.Evidence) != 3 || first.Total <= 3 || first.Next == "" {
 		t.Fatalf("%d of %d passages, next %q", len(first.Evidence), first.Total, first.Next)
 	}
@@ -102,15 +103,15 @@ func TestEvidencePages(t *testing.T) {
 		}
 		next := p.Next
 		p = page{}
-		ada.json("GET", path+"&cursor="+next, "", http.StatusOK, &p)
+		ada.JSON("GET", path+"&cursor="+next, "", http.StatusOK, &p)
 	}
 	if seen != first.Total {
 		t.Errorf("%d passages in all pages, want %d", seen, first.Total)
 	}
-	ada.json("POST", "/api/v1/checks/one/rules", `{"action":"exclude-source","site":"here","library":"theses","document":"source-001.txt"}`,
+	ada.JSON("POST", "/api/v1/checks/one/rules", `{"action":"exclude-source","site":"here","library":"theses","document":"source-001.txt"}`,
 		http.StatusOK, &struct{}{})
-	ada.json("GET", path+"&cursor="+first.Next, "", http.StatusPreconditionFailed, nil)
-	ada.json("GET", path, "", http.StatusOK, &first)
+	ada.JSON("GET", path+"&cursor="+first.Next, "", http.StatusPreconditionFailed, nil)
+	ada.JSON("GET", path, "", http.StatusOK, &first)
 	if first.Revision != 1 {
 		t.Errorf("revision %d, want 1", first.Revision)
 	}

@@ -1,4 +1,4 @@
-package web_test
+package inbox_test
 
 import (
 	"encoding/json"
@@ -20,6 +20,7 @@ import (
 
 	"concordat"
 	"concordat/harvest/fetch"
+	"concordat/internal/webtest"
 	"concordat/site"
 	"concordat/store"
 	views "concordat/view"
@@ -57,10 +58,10 @@ func newRepository(t *testing.T) *repository {
 			_, _ = io.WriteString(rw, `<meta name="citation_pdf_url" content="http://169.254.169.254/x.pdf">`)
 		case "/paper/1/text.txt":
 			rw.Header().Set("Content-Type", "text/plain")
-			_, _ = io.WriteString(rw, folios)
+			_, _ = io.WriteString(rw, webtest.Folios)
 		case "/bitstreams/7/content": // as repositories serve their files
 			rw.Header().Set("Content-Type", "application/octet-stream")
-			_, _ = io.WriteString(rw, folios)
+			_, _ = io.WriteString(rw, webtest.Folios)
 		case "/picture":
 			rw.Header().Set("Content-Type", "image/png")
 			_, _ = io.WriteString(rw, "x")
@@ -89,7 +90,7 @@ func newRepository(t *testing.T) *repository {
 			http.NotFound(rw, q)
 		}
 	}))
-	after(t, r.Close)
+	webtest.After(t, r.Close)
 	return r
 }
 
@@ -154,37 +155,37 @@ func object(page, item string) func(map[string]any) {
 }
 
 // notify sends a notification, and returns its address.
-func (p *program) notify(a any, want int, change ...func(*http.Request)) string {
-	p.t.Helper()
+func notify(p *webtest.Program, a any, want int, change ...func(*http.Request)) string {
+	p.T.Helper()
 	b, err := json.Marshal(a)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.base+"/api/v1/inbox", strings.NewReader(string(b)))
+	r, err := http.NewRequestWithContext(p.T.Context(), http.MethodPost, p.Base+"/api/v1/inbox", strings.NewReader(string(b)))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+p.token)
+	r.Header.Set("Authorization", "Bearer "+p.Token)
 	r.Header.Set("Content-Type", `application/ld+json;profile="https://www.w3.org/ns/activitystreams"`)
 	for _, c := range change {
 		c(r)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(resp.Body) // shown only
 	if resp.StatusCode != want {
-		p.t.Errorf("%s: %d, want %d: %s", b, resp.StatusCode, want, text)
+		p.T.Errorf("%s: %d, want %d: %s", b, resp.StatusCode, want, text)
 	}
 	return strings.TrimPrefix(resp.Header.Get("Location"), siteBase)
 }
 
 // newInboxSite makes a site that a repository may notify.
-func newInboxSite(t *testing.T, idle bool, change ...func(*web.Options)) (*testSite, *repository, *person, *program) {
+func newInboxSite(t *testing.T, idle bool, change ...func(*web.Options)) (*webtest.Site, *repository, *webtest.Person, *webtest.Program) {
 	t.Helper()
-	d := newTestSiteOf(t, idle, func(o *web.Options) {
+	d := webtest.NewWith(t, idle, func(o *web.Options) {
 		o.Base = siteBase
 		o.Harvest = fetch.New(fetch.Options{Agent: "concordat/test", Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 		for _, c := range change {
@@ -192,16 +193,16 @@ func newInboxSite(t *testing.T, idle bool, change ...func(*web.Options)) (*testS
 		}
 	})
 	r := newRepository(t)
-	eve := d.signedIn(t, "eve", store.RoleSubmitter)
-	return d, r, eve, eve.programOf(url.Values{"name": {"repository"}, "scope": {"inbox"}, "origins": {r.URL}})
+	eve := d.SignedIn(t, "eve", store.RoleSubmitter)
+	return d, r, eve, eve.ProgramOf(url.Values{"name": {"repository"}, "scope": {"inbox"}, "origins": {r.URL}})
 }
 
-// settle does everything that is due, and waits for the checks.
-func (d *testSite) settle(t *testing.T) map[string]concordat.TaskID {
+// Settle does everything that is due, and waits for the checks.
+func Settle(t *testing.T, d *webtest.Site) map[string]concordat.TaskID {
 	t.Helper()
-	d.inbox.Step(t.Context())
-	ids := d.await(t)
-	d.inbox.Step(t.Context())
+	d.Inbox.Step(t.Context())
+	ids := d.Await(t)
+	d.Inbox.Step(t.Context())
 	return ids
 }
 
@@ -218,11 +219,11 @@ func TestInboxChecks(t *testing.T) {
 	if got, want := resp.Header.Get("Link"), `<`+siteBase+`/api/v1/inbox>; rel="http://www.w3.org/ns/ldp#inbox"`; got != want {
 		t.Errorf("Link is %s, want %s", got, want)
 	}
-	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
-	if again := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated); again != at || at == "" {
+	at := notify(prog, r.offer("urn:uuid:1"), http.StatusCreated)
+	if again := notify(prog, r.offer("urn:uuid:1"), http.StatusCreated); again != at || at == "" {
 		t.Errorf("first at %q, then at %q", at, again)
 	}
-	ids := d.settle(t)
+	ids := Settle(t, d)
 	got := r.answers()
 	if d := fmt.Sprint(types(got)); d != "[TentativeAccept Accept Announce ReviewAction]" {
 		t.Fatalf("answers: %s", d)
@@ -230,7 +231,7 @@ func TestInboxChecks(t *testing.T) {
 	if len(ids) == 0 {
 		t.Fatal("no check")
 	}
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 || tasks[0].Owner != "eve" {
 		t.Fatalf("got %+v, %v", tasks, err)
 	}
@@ -249,26 +250,26 @@ func TestInboxChecks(t *testing.T) {
 	if of := got[1]["object"].(map[string]any); of["id"] != "urn:uuid:1" || of["@context"] != nil {
 		t.Errorf("accepted is %v", of)
 	}
-	eve.get("/checks/"+string(tasks[0].ID), http.StatusOK)
+	eve.Get("/checks/"+string(tasks[0].ID), http.StatusOK)
 	var list struct{ Contains []string }
-	prog.call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list)
+	prog.Call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list)
 	if len(list.Contains) != 1 || list.Contains[0] != siteBase+at {
 		t.Errorf("the inbox holds %v", list)
 	}
 	var one map[string]any
-	prog.call(http.MethodGet, at, http.StatusOK, &one)
+	prog.Call(http.MethodGet, at, http.StatusOK, &one)
 	if one["id"] != "urn:uuid:1" {
 		t.Errorf("got %v", one)
 	}
-	if n := d.actions(t); n["notification"] != 1 || n["check_submitted"] != 1 {
+	if n := d.Actions(t); n["notification"] != 1 || n["check_submitted"] != 1 {
 		t.Errorf("actions: %v", n)
 	}
 	validate(t, r.raw)
 	// Deleting the check also deletes the record of who asked, and about what.
-	if _, err := d.store.Retention.EraseTask(t.Context(), tasks[0].ID); err != nil {
+	if _, err := d.Store.Retention.EraseTask(t.Context(), tasks[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	prog.call(http.MethodGet, at, http.StatusNotFound, nil)
+	prog.Call(http.MethodGet, at, http.StatusNotFound, nil)
 }
 
 // validate lets another implementation of the protocol (coarnotify on PyPI) check the site's messages, if
@@ -305,20 +306,20 @@ func TestInboxRefuses(t *testing.T) {
 		return func(a map[string]any) { a["origin"] = map[string]any{"id": id, "inbox": inbox, "type": "Service"} }
 	}
 	for _, key := range []string{"@context", "id", "type", "origin", "target", "object"} {
-		prog.notify(r.offer("urn:uuid:x", without(key)), http.StatusBadRequest)
+		notify(prog, r.offer("urn:uuid:x", without(key)), http.StatusBadRequest)
 	}
 	for _, bad := range []func(map[string]any){
 		origin("https://elsewhere.example", r.URL+"/inbox"), origin(r.URL, "https://elsewhere.example/inbox"),
 		origin(r.URL+"0/x", r.URL+"/inbox"), origin(strings.Replace(r.URL, "http:", "https:", 1), r.URL+"/inbox"),
 		origin(r.URL+"@elsewhere.example/", r.URL+"/inbox"),
 	} {
-		prog.notify(r.offer("urn:uuid:x", bad), http.StatusForbidden)
+		notify(prog, r.offer("urn:uuid:x", bad), http.StatusForbidden)
 	}
-	prog.notify(r.offer("no URI", func(map[string]any) {}), http.StatusBadRequest)
-	prog.notify([]string{"x"}, http.StatusUnprocessableEntity)
-	prog.notify(r.offer("urn:uuid:x"), http.StatusUnsupportedMediaType, func(q *http.Request) { q.Header.Set("Content-Type", "text/turtle") })
-	prog.notify(r.offer("urn:uuid:x"), http.StatusUnauthorized, func(q *http.Request) { q.Header.Del("Authorization") })
-	if n, err := d.store.Notifications.ListNotifications(t.Context(), "", 0, 0); err != nil || len(n) > 0 {
+	notify(prog, r.offer("no URI", func(map[string]any) {}), http.StatusBadRequest)
+	notify(prog, []string{"x"}, http.StatusUnprocessableEntity)
+	notify(prog, r.offer("urn:uuid:x"), http.StatusUnsupportedMediaType, func(q *http.Request) { q.Header.Set("Content-Type", "text/turtle") })
+	notify(prog, r.offer("urn:uuid:x"), http.StatusUnauthorized, func(q *http.Request) { q.Header.Del("Authorization") })
+	if n, err := d.Store.Notifications.ListNotifications(t.Context(), "", 0, 0); err != nil || len(n) > 0 {
 		t.Errorf("taken: %+v, %v", n, err)
 	}
 	// For programs that cannot set headers, the token may be in the address, but only if it permits nothing else.
@@ -328,10 +329,10 @@ func TestInboxRefuses(t *testing.T) {
 			q.URL.RawQuery = url.Values{"key": {token}}.Encode()
 		}
 	}
-	prog.notify(r.offer("urn:uuid:key"), http.StatusCreated, inAddress(prog.token))
-	more := eve.programOf(url.Values{"name": {"more"}, "scope": {"inbox", "read"}, "origins": {r.URL}})
-	more.notify(r.offer("urn:uuid:key2"), http.StatusForbidden, inAddress(more.token))
-	q, err := http.Get(d.URL + "/api/v1/inbox?key=" + prog.token)
+	notify(prog, r.offer("urn:uuid:key"), http.StatusCreated, inAddress(prog.Token))
+	more := eve.ProgramOf(url.Values{"name": {"more"}, "scope": {"inbox", "read"}, "origins": {r.URL}})
+	notify(more, r.offer("urn:uuid:key2"), http.StatusForbidden, inAddress(more.Token))
+	q, err := http.Get(d.URL + "/api/v1/inbox?key=" + prog.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +340,7 @@ func TestInboxRefuses(t *testing.T) {
 	if q.StatusCode != http.StatusUnauthorized {
 		t.Errorf("reading with the token in the address: %d", q.StatusCode)
 	}
-	d.settle(t)
+	Settle(t, d)
 	r.answers()
 
 	for name, c := range map[string]struct {
@@ -372,8 +373,8 @@ func TestInboxRefuses(t *testing.T) {
 		"endorsement": {func(a map[string]any) { a["type"] = []string{"Offer", "coar-notify:EndorsementAction"} },
 			"[TentativeAccept Accept Announce ReviewAction]", ""},
 	} {
-		prog.notify(r.offer("urn:uuid:"+url.PathEscape(name), c.change), http.StatusCreated)
-		d.settle(t)
+		notify(prog, r.offer("urn:uuid:"+url.PathEscape(name), c.change), http.StatusCreated)
+		Settle(t, d)
 		got := r.answers()
 		if s := fmt.Sprint(types(got)); s != c.want {
 			t.Errorf("%s: %s, want %s", name, s, c.want)
@@ -393,39 +394,39 @@ func TestInboxRefuses(t *testing.T) {
 func TestInboxScopes(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, false)
-	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
-	d.settle(t)
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	at := notify(prog, r.offer("urn:uuid:1"), http.StatusCreated)
+	Settle(t, d)
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("got %+v, %v", tasks, err)
 	}
 	id := string(tasks[0].ID)
 	for _, path := range []string{"/me", "/checks", "/checks/" + id, "/checks/" + id + "/report", "/libraries", "/tokens", "/webhooks"} {
-		prog.call(http.MethodGet, "/api/v1"+path, http.StatusForbidden, nil)
+		prog.Call(http.MethodGet, "/api/v1"+path, http.StatusForbidden, nil)
 	}
-	mallory := d.signedIn(t, "mallory", store.RoleOfficer)
-	other := mallory.programOf(url.Values{"name": {"x"}, "scope": {"inbox"}, "origins": {r.URL}})
-	other.call(http.MethodGet, at, http.StatusNotFound, nil)
+	mallory := d.SignedIn(t, "mallory", store.RoleOfficer)
+	other := mallory.ProgramOf(url.Values{"name": {"x"}, "scope": {"inbox"}, "origins": {r.URL}})
+	other.Call(http.MethodGet, at, http.StatusNotFound, nil)
 	var list struct{ Contains []string }
-	if other.call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list); len(list.Contains) > 0 {
+	if other.Call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list); len(list.Contains) > 0 {
 		t.Errorf("another account sees %v", list)
 	}
 	// Another account can neither withdraw the request nor object to answers to others.
-	other.notify(r.offer("urn:uuid:u", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" }), http.StatusCreated)
-	reader := mallory.program("read", "check", "review", "documents", "tokens", "hooks")
+	notify(other, r.offer("urn:uuid:u", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" }), http.StatusCreated)
+	reader := mallory.Program("read", "check", "review", "documents", "tokens", "hooks")
 	for _, path := range []string{"/api/v1/inbox", at} {
-		reader.call(http.MethodGet, path, http.StatusForbidden, nil)
+		reader.Call(http.MethodGet, path, http.StatusForbidden, nil)
 	}
-	reader.notify(r.offer("urn:uuid:2"), http.StatusForbidden)
+	notify(reader, r.offer("urn:uuid:2"), http.StatusForbidden)
 	// The scope requires origins, and no other scope may have them; a token cannot grant an origin that it lacks.
 	for _, f := range []url.Values{{"name": {"x"}, "scope": {"inbox"}}, {"name": {"x"}, "scope": {"read"}, "origins": {r.URL}},
 		{"name": {"x"}, "scope": {"inbox"}, "origins": {"repository.example"}},
 		{"name": {"x"}, "scope": {"inbox"}, "origins": {"https://a@b.example"}}} {
-		mallory.post("/account/tokens", http.StatusBadRequest, f)
+		mallory.Post("/account/tokens", http.StatusBadRequest, f)
 	}
-	maker := mallory.programOf(url.Values{"name": {"x"}, "scope": {"inbox", "tokens"}, "origins": {r.URL}})
-	maker.exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["https://elsewhere.example"]}`, http.StatusForbidden)
-	maker.exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["`+r.URL+`/"]}`, http.StatusCreated)
+	maker := mallory.ProgramOf(url.Values{"name": {"x"}, "scope": {"inbox", "tokens"}, "origins": {r.URL}})
+	maker.Exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["https://elsewhere.example"]}`, http.StatusForbidden)
+	maker.Exchange(http.MethodPost, "/tokens", `{"name":"y","scopes":["inbox"],"origins":["`+r.URL+`/"]}`, http.StatusCreated)
 }
 
 // TestInboxUndo: a withdrawn request is neither checked nor answered.
@@ -439,32 +440,32 @@ func TestInboxUndo(t *testing.T) {
 			a["type"], a["object"], a["inReplyTo"], a["summary"] = "Undo", o, of, "A mistake"
 		})
 	}
-	at := prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
+	at := notify(prog, r.offer("urn:uuid:1"), http.StatusCreated)
 	// Another origin of the same account has no say in it.
-	both := eve.programOf(url.Values{"name": {"both"}, "scope": {"inbox"}, "origins": {r.URL + " https://other.example"}})
+	both := eve.ProgramOf(url.Values{"name": {"both"}, "scope": {"inbox"}, "origins": {r.URL + " https://other.example"}})
 	foreign := undo("urn:uuid:0", "urn:uuid:1")
 	foreign["origin"] = map[string]any{"id": "https://other.example/", "type": "Service", "inbox": r.URL + "/inbox"}
-	both.notify(foreign, http.StatusCreated)
-	prog.notify(undo("urn:uuid:2", "urn:uuid:1"), http.StatusCreated)
-	d.settle(t)
+	notify(both, foreign, http.StatusCreated)
+	notify(prog, undo("urn:uuid:2", "urn:uuid:1"), http.StatusCreated)
+	Settle(t, d)
 	if got := r.answers(); len(got) != 1 || got[0]["inReplyTo"] != "urn:uuid:0" {
 		t.Errorf("answers: %v", got)
 	}
-	n, err := d.store.Notifications.Notification(t.Context(), strings.TrimPrefix(at, "/api/v1/inbox/"))
+	n, err := d.Store.Notifications.Notification(t.Context(), strings.TrimPrefix(at, "/api/v1/inbox/"))
 	if err != nil || n.State != store.NotificationWithdrawn || n.Cause != "A mistake" {
 		t.Errorf("got %+v, %v", n, err)
 	}
-	if tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) > 0 {
+	if tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0); err != nil || len(tasks) > 0 {
 		t.Errorf("checks: %+v, %v", tasks, err)
 	}
-	prog.notify(undo("urn:uuid:2b", "urn:uuid:1"), http.StatusCreated) // a repetition is not an error
-	if d.settle(t); len(r.answers()) > 0 {
+	notify(prog, undo("urn:uuid:2b", "urn:uuid:1"), http.StatusCreated) // a repetition is not an error
+	if Settle(t, d); len(r.answers()) > 0 {
 		t.Error("a second withdrawal is answered")
 	}
-	prog.notify(r.offer("urn:uuid:3"), http.StatusCreated)
-	d.settle(t)
-	prog.notify(undo("urn:uuid:4", "urn:uuid:3"), http.StatusCreated)
-	d.settle(t)
+	notify(prog, r.offer("urn:uuid:3"), http.StatusCreated)
+	Settle(t, d)
+	notify(prog, undo("urn:uuid:4", "urn:uuid:3"), http.StatusCreated)
+	Settle(t, d)
 	got := r.answers()
 	if s := types(got); len(s) != 4 || s[3] != "Flag UnprocessableNotification" ||
 		got[3]["summary"] != "The request has ended and can no longer be withdrawn." {
@@ -477,21 +478,21 @@ func TestInboxUndo(t *testing.T) {
 func TestInboxUndoAgain(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)
-	prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
-	d.inbox.Step(t.Context())
-	tasks, err := d.store.Checks.Tasks(t.Context(), 0, 0)
+	notify(prog, r.offer("urn:uuid:1"), http.StatusCreated)
+	d.Inbox.Step(t.Context())
+	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("got %+v, %v", tasks, err)
 	}
 	undo := r.offer("urn:uuid:2", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" })
-	d.sql(t, `ALTER TABLE task RENAME TO away`)
-	prog.notify(undo, http.StatusInternalServerError)
-	d.sql(t, `ALTER TABLE away RENAME TO task`)
-	if n, err := d.store.Notifications.NotificationOf(t.Context(), "eve", "urn:uuid:1"); err != nil || n.State != store.NotificationWithdrawn {
+	d.SQL(t, `ALTER TABLE task RENAME TO away`)
+	notify(prog, undo, http.StatusInternalServerError)
+	d.SQL(t, `ALTER TABLE away RENAME TO task`)
+	if n, err := d.Store.Notifications.NotificationOf(t.Context(), "eve", "urn:uuid:1"); err != nil || n.State != store.NotificationWithdrawn {
 		t.Fatalf("got %+v, %v", n, err)
 	}
-	prog.notify(undo, http.StatusCreated)
-	if got, err := d.store.Checks.Task(t.Context(), tasks[0].ID); err != nil || got.Cause.Code != store.CauseCancelled {
+	notify(prog, undo, http.StatusCreated)
+	if got, err := d.Store.Checks.Task(t.Context(), tasks[0].ID); err != nil || got.Cause.Code != store.CauseCancelled {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -499,17 +500,17 @@ func TestInboxUndoAgain(t *testing.T) {
 // TestInboxPages: the page of the inbox links to earlier notifications.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	d := webtest.New(t, true)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	for i := range 101 {
 		n := store.Notification{ID: fmt.Sprint("n", i), Account: "ada", Activity: fmt.Sprint("urn:uuid:", i), Kind: "Announce",
 			Object: fmt.Sprintf("https://repository.example.edu/items/%d", 1000+i), Body: []byte(`{}`), State: store.NotificationNoted,
 			Made: time.Now()}
-		if _, _, err := d.store.Notifications.TakeNotification(t.Context(), n); err != nil {
+		if _, _, err := d.Store.Notifications.TakeNotification(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := ada.get("/admin/inbox", http.StatusOK)
+	first := ada.Get("/admin/inbox", http.StatusOK)
 	if n := strings.Count(first, "/items/1"); n != 100 || strings.Contains(first, "/items/1000") {
 		t.Errorf("%d on the first page", n)
 	}
@@ -517,7 +518,7 @@ func TestInboxPages(t *testing.T) {
 	if at == nil {
 		t.Fatalf("no way to earlier ones:\n%s", first)
 	}
-	if second := ada.get(at[1], http.StatusOK); strings.Count(second, "/items/1") != 1 || !strings.Contains(second, "/items/1000") ||
+	if second := ada.Get(at[1], http.StatusOK); strings.Count(second, "/items/1") != 1 || !strings.Contains(second, "/items/1000") ||
 		strings.Contains(second, `rel="next"`) {
 		t.Errorf("the second page:\n%s", second)
 	}
@@ -527,60 +528,60 @@ func TestInboxPages(t *testing.T) {
 func TestInboxAnswersAgain(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, false)
-	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	r.failing(http.StatusServiceUnavailable)
-	at := strings.TrimPrefix(prog.notify(r.offer("urn:uuid:1"), http.StatusCreated), "/api/v1/inbox/")
-	d.settle(t)
-	rs, err := d.store.Notifications.NotificationAnswers(t.Context(), at)
+	at := strings.TrimPrefix(notify(prog, r.offer("urn:uuid:1"), http.StatusCreated), "/api/v1/inbox/")
+	Settle(t, d)
+	rs, err := d.Store.Notifications.NotificationAnswers(t.Context(), at)
 	if err != nil || len(rs) != 3 || rs[0].Attempts != 1 || rs[1].Attempts != 0 || rs[0].Status != http.StatusServiceUnavailable ||
 		rs[0].State != store.DeliveryPending || !rs[0].Due.After(time.Now()) {
 		t.Fatalf("got %+v, %v", rs, err)
 	}
-	if page := ada.get("/admin/inbox", http.StatusOK); !strings.Contains(page, "503") || !strings.Contains(page, "TentativeAccept") ||
+	if page := ada.Get("/admin/inbox", http.StatusOK); !strings.Contains(page, "503") || !strings.Contains(page, "TentativeAccept") ||
 		strings.Contains(page, "Send again") {
 		t.Errorf("the page:\n%s", page)
 	}
 	r.failing(http.StatusGone)
-	d.sql(t, `UPDATE notification_answer SET due = 0`)
-	d.settle(t)
-	if rs, err = d.store.Notifications.NotificationAnswers(t.Context(), at); err != nil || slices.ContainsFunc(rs,
+	d.SQL(t, `UPDATE notification_answer SET due = 0`)
+	Settle(t, d)
+	if rs, err = d.Store.Notifications.NotificationAnswers(t.Context(), at); err != nil || slices.ContainsFunc(rs,
 		func(r store.NotificationAnswer) bool { return r.State != store.DeliveryDead }) {
 		t.Errorf("got %+v, %v", rs, err)
 	}
-	if page := ada.get("/admin/inbox", http.StatusOK); !strings.Contains(page, "Send again") {
+	if page := ada.Get("/admin/inbox", http.StatusOK); !strings.Contains(page, "Send again") {
 		t.Errorf("the page:\n%s", page)
 	}
-	admin := ada.program("read", "settings")
+	admin := ada.Program("read", "settings")
 	var list struct{ Notifications []views.Notification }
-	admin.call(http.MethodGet, "/api/v1/admin/inbox", http.StatusOK, &list)
+	admin.Call(http.MethodGet, "/api/v1/admin/inbox", http.StatusOK, &list)
 	if all := list.Notifications; len(all) != 1 || all[0].ID != at || all[0].Account != "eve" || !all[0].Dead() || all[0].Check == "" ||
 		all[0].Answers[0].Status != http.StatusGone {
 		t.Errorf("got %+v", all)
 	}
 	var one views.Notification
-	admin.call(http.MethodPost, "/api/v1/admin/inbox/"+at+"/replay", http.StatusAccepted, &one)
+	admin.Call(http.MethodPost, "/api/v1/admin/inbox/"+at+"/replay", http.StatusAccepted, &one)
 	if one.Dead() || len(one.Answers) != 3 || one.Answers[0].State != store.DeliveryPending {
 		t.Errorf("got %+v", one)
 	}
-	d.settle(t)
-	admin.call(http.MethodGet, "/api/v1/admin/inbox/"+at, http.StatusOK, &one)
+	Settle(t, d)
+	admin.Call(http.MethodGet, "/api/v1/admin/inbox/"+at, http.StatusOK, &one)
 	if !one.Dead() {
 		t.Errorf("got %+v", one)
 	}
-	admin.call(http.MethodPost, "/api/v1/admin/inbox/none/replay", http.StatusNotFound, nil)
+	admin.Call(http.MethodPost, "/api/v1/admin/inbox/none/replay", http.StatusNotFound, nil)
 	r.failing(0)
-	ada.post("/admin/inbox", http.StatusOK, url.Values{"action": {"replay"}, "id": {at}})
-	ada.post("/admin/inbox", http.StatusNotFound, url.Values{"action": {"replay"}, "id": {"none"}})
-	d.settle(t)
-	var none problem
-	admin.call(http.MethodPost, "/api/v1/admin/inbox/"+at+"/replay", http.StatusConflict, &none)
+	ada.Post("/admin/inbox", http.StatusOK, url.Values{"action": {"replay"}, "id": {at}})
+	ada.Post("/admin/inbox", http.StatusNotFound, url.Values{"action": {"replay"}, "id": {"none"}})
+	Settle(t, d)
+	var none webtest.Problem
+	admin.Call(http.MethodPost, "/api/v1/admin/inbox/"+at+"/replay", http.StatusConflict, &none)
 	if !strings.Contains(none.Detail, "nothing to send again") {
 		t.Errorf("a notification of which no answer was given up: %+v", none)
 	}
 	if got := fmt.Sprint(types(r.answers())); got != "[TentativeAccept Accept Announce ReviewAction]" {
 		t.Errorf("answers: %s", got)
 	}
-	d.signedIn(t, "una", store.RoleAuditor).get("/admin/inbox", http.StatusOK)
+	d.SignedIn(t, "una", store.RoleAuditor).Get("/admin/inbox", http.StatusOK)
 }
 
 // TestInboxGivesUp: a request that keeps failing is refused in the end, with the kind of the reason and no details.
@@ -599,10 +600,10 @@ func TestInboxGivesUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, r, _, prog := newInboxSite(t, true, func(o *web.Options) { o.Policy.Accounts.Quota.Bytes = c.bytes })
-			d.full.Store(c.full)
-			prog.notify(r.offer("urn:uuid:1", object(r.URL+"/paper/9", r.URL+c.text)), http.StatusCreated)
-			d.sql(t, `UPDATE notification SET attempts = 11`)
-			d.inbox.Step(t.Context())
+			d.Full.Store(c.full)
+			notify(prog, r.offer("urn:uuid:1", object(r.URL+"/paper/9", r.URL+c.text)), http.StatusCreated)
+			d.SQL(t, `UPDATE notification SET attempts = 11`)
+			d.Inbox.Step(t.Context())
 			got := r.answers()
 			if s := fmt.Sprint(types(got)); s != "[TentativeAccept Reject]" || got[1]["summary"] != c.want {
 				t.Errorf("%s: %v", s, got)
@@ -616,23 +617,23 @@ func TestInboxCheckFails(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)
 	ctx := t.Context()
-	prog.notify(r.offer("urn:uuid:1"), http.StatusCreated)
-	d.inbox.Step(ctx)
+	notify(prog, r.offer("urn:uuid:1"), http.StatusCreated)
+	d.Inbox.Step(ctx)
 	if got := fmt.Sprint(types(r.answers())); got != "[TentativeAccept Accept]" {
 		t.Errorf("answers: %s", got)
 	}
-	tasks, err := d.store.Checks.Tasks(ctx, 0, 0)
+	tasks, err := d.Store.Checks.Tasks(ctx, 0, 0)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("got %+v, %v", tasks, err)
 	}
-	if err := d.queue.Cancel(ctx, tasks[0].ID, store.Cause{Code: store.CauseCancelled, Who: "ada"}); err != nil {
+	if err := d.Queue.Cancel(ctx, tasks[0].ID, store.Cause{Code: store.CauseCancelled, Who: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, disabled := range []bool{true, false} {
-		if err := d.store.People.UpdateAccount(ctx, store.Account{Name: "eve", Role: store.RoleSubmitter, Disabled: disabled}); err != nil {
+		if err := d.Store.People.UpdateAccount(ctx, store.Account{Name: "eve", Role: store.RoleSubmitter, Disabled: disabled}); err != nil {
 			t.Fatal(err)
 		}
-		d.inbox.Step(ctx)
+		d.Inbox.Step(ctx)
 		got := r.answers()
 		if disabled && len(got) > 0 || !disabled && (len(got) != 1 || got[0]["summary"] != "The text was not checked: cancelled by ada.") {
 			t.Errorf("disabled %v: %v", disabled, got)
@@ -645,20 +646,20 @@ func TestInboxResumes(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)
 	ctx := t.Context()
-	at := strings.TrimPrefix(prog.notify(r.offer("urn:uuid:1"), http.StatusCreated), "/api/v1/inbox/")
-	n, err := d.store.Notifications.Notification(ctx, at)
+	at := strings.TrimPrefix(notify(prog, r.offer("urn:uuid:1"), http.StatusCreated), "/api/v1/inbox/")
+	n, err := d.Store.Notifications.Notification(ctx, at)
 	if err == nil {
 		n.Task = "named"
-		err = d.store.Notifications.KeepNotification(ctx, n.State, n)
+		err = d.Store.Notifications.KeepNotification(ctx, n.State, n)
 	}
 	if err == nil {
-		err = d.queue.SubmitAs(ctx, n.Task, "eve", "", site.Job{Name: "text.txt", Text: folios})
+		err = d.Queue.SubmitAs(ctx, n.Task, "eve", "", site.Job{Name: "text.txt", Text: webtest.Folios})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.inbox.Step(ctx)
-	tasks, err := d.store.Checks.Tasks(ctx, 0, 0)
+	d.Inbox.Step(ctx)
+	tasks, err := d.Store.Checks.Tasks(ctx, 0, 0)
 	if err != nil || len(tasks) != 1 || fmt.Sprint(types(r.answers())) != "[TentativeAccept Accept]" {
 		t.Errorf("checks: %+v, %v", tasks, err)
 	}
@@ -666,42 +667,5 @@ func TestInboxResumes(t *testing.T) {
 	defer r.mu.Unlock()
 	if r.asked["/paper/1/text.txt"] > 0 {
 		t.Error("the text was fetched again")
-	}
-}
-
-// notified stores notifications in every state, with answers in every state.
-func (d *testSite) notified(t testing.TB) {
-	t.Helper()
-	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	for i, state := range store.NotificationStates {
-		n := store.Notification{ID: fmt.Sprint("n", i), Account: "ada", Activity: fmt.Sprint("urn:uuid:", i),
-			Kind: "Offer coar-notify:ReviewAction", Origin: "https://repository.example.edu/server",
-			Inbox:  "https://repository.example.edu/server/ldn/inbox",
-			Object: fmt.Sprintf("https://repository.example.edu/items/%d", 4711+i), Body: []byte(`{}`), State: state,
-			Due: at.AddDate(9, 0, 0), Made: at}
-		if state == store.NotificationFailed {
-			n.Cause = "https://repository.example.edu/items/4714 cannot be read: the answer was 404 Not Found."
-		}
-		var answers []store.NotificationAnswer
-		for j, kind := range []string{"TentativeAccept", "Accept"} {
-			answers = append(answers, store.NotificationAnswer{ID: fmt.Sprint(i, j), Kind: kind, Body: []byte(`{}`), Due: at,
-				Until: at.AddDate(9, 0, 0), Made: at})
-		}
-		if _, _, err := d.store.Notifications.TakeNotification(t.Context(), n, answers...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, state := range []store.DeliveryState{store.DeliveryDelivered, store.DeliveryDead, store.DeliveryPending} {
-		r, _, err := d.store.Notifications.ClaimReply(t.Context(), time.Hour)
-		if err == nil {
-			r.State, r.Due = state, at.AddDate(9, 0, 0)
-			if state != store.DeliveryDelivered {
-				r.Status, r.Cause = http.StatusServiceUnavailable, "the answer was 503 Service Unavailable"
-			}
-			err = d.store.Notifications.KeepReply(t.Context(), r)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package hooks_test
 
 import (
 	"net/http"
@@ -12,8 +12,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat/internal/suite"
+	"concordat/internal/webtest"
+	"concordat/people"
+	"concordat/report/language"
 	"concordat/store"
-	"concordat/web"
 	"concordat/webhook"
 )
 
@@ -22,71 +24,71 @@ var hookPath = regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`)
 // TestHookPages creates a webhook, lets it fail, and sends again.
 func TestHookPages(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
-	ada, bo, root := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleAuditor),
-		d.signedIn(t, "root", store.RoleAdministrator)
+	d := webtest.New(t, true)
+	ada, bo, root := d.SignedIn(t, "ada", store.RoleOfficer), d.SignedIn(t, "bo", store.RoleAuditor),
+		d.SignedIn(t, "root", store.RoleAdministrator)
 	status := http.StatusInternalServerError
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	defer receiver.Close()
-	sender := webhook.New(webhook.Options{Store: d.store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sender := webhook.New(webhook.Options{Store: d.Store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	const list = "/account/webhooks"
 	for _, bad := range []url.Values{{}, {"url": {"https://10.0.0.1"}, "event": {"check.done"}}, {"url": {receiver.URL}},
 		{"url": {receiver.URL}, "event": {"song"}}} {
-		ada.post(list, http.StatusBadRequest, bad)
+		ada.Post(list, http.StatusBadRequest, bad)
 	}
-	ada.post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}, "whole": {"1"}})
-	page := ada.post(list, http.StatusOK, url.Values{"url": {receiver.URL}, "title": {"portal <1>"}, "event": {"check.done", "check.failed"}})
+	ada.Post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}, "whole": {"1"}})
+	page := ada.Post(list, http.StatusOK, url.Values{"url": {receiver.URL}, "title": {"portal <1>"}, "event": {"check.done", "check.failed"}})
 	at := hookPath.FindString(page)
 	if at == "" || !strings.Contains(page, "whsec_") || strings.Contains(page, "<1>") {
 		t.Fatalf("no webhook, no secret, or markup in\n%s", page)
 	}
-	if page := ada.get(at, http.StatusOK); strings.Contains(page, "whsec_") {
+	if page := ada.Get(at, http.StatusOK); strings.Contains(page, "whsec_") {
 		t.Error("the secret is shown again")
 	}
-	ada.post(at, http.StatusOK, url.Values{"action": {"ping"}})
+	ada.Post(at, http.StatusOK, url.Values{"action": {"ping"}})
 	sender.Step(t.Context())
-	if page := ada.get(at+"?delivery=1", http.StatusOK); !strings.Contains(page, "answered 500") ||
+	if page := ada.Get(at+"?delivery=1", http.StatusOK); !strings.Contains(page, "answered 500") ||
 		!strings.Contains(page, `&#34;type&#34;:&#34;ping&#34;`) {
 		t.Errorf("no attempt in\n%s", page)
 	}
 	status = http.StatusOK
-	ada.post(at, http.StatusOK, url.Values{"action": {"replay"}, "delivery": {"1"}})
+	ada.Post(at, http.StatusOK, url.Values{"action": {"replay"}, "delivery": {"1"}})
 	sender.Step(t.Context())
-	if page := ada.get(at, http.StatusOK); !strings.Contains(page, "Delivered") {
+	if page := ada.Get(at, http.StatusOK); !strings.Contains(page, "Delivered") {
 		t.Errorf("not delivered:\n%s", page)
 	}
 	for _, action := range []string{"replay-dead", "pause", "resume"} {
-		ada.post(at, http.StatusOK, url.Values{"action": {action}})
+		ada.Post(at, http.StatusOK, url.Values{"action": {action}})
 	}
-	ada.post(at, http.StatusOK, url.Values{"action": {"save"}, "url": {receiver.URL + "/x"}, "title": {"other"}, "event": {"batch.done"}})
-	if page := ada.get(list, http.StatusOK); !strings.Contains(page, "other") || !strings.Contains(page, "batch.done") {
+	ada.Post(at, http.StatusOK, url.Values{"action": {"save"}, "url": {receiver.URL + "/x"}, "title": {"other"}, "event": {"batch.done"}})
+	if page := ada.Get(list, http.StatusOK); !strings.Contains(page, "other") || !strings.Contains(page, "batch.done") {
 		t.Errorf("not saved:\n%s", page)
 	}
-	if page := ada.post(at, http.StatusOK, url.Values{"action": {"rotate"}}); !strings.Contains(page, "whsec_") ||
+	if page := ada.Post(at, http.StatusOK, url.Values{"action": {"rotate"}}); !strings.Contains(page, "whsec_") ||
 		!strings.Contains(page, "previous secret") {
 		t.Errorf("no new secret in\n%s", page)
 	}
 	for _, bad := range []url.Values{{}, {"action": {"sing"}}, {"action": {"replay"}},
 		{"action": {"save"}, "url": {"http://8.8.8.8"}, "event": {"batch.done"}}} {
-		ada.post(at, http.StatusBadRequest, bad)
+		ada.Post(at, http.StatusBadRequest, bad)
 	}
-	bo.get(at, http.StatusNotFound)
-	bo.post(at, http.StatusNotFound, url.Values{"action": {"delete"}})
-	if page := bo.get(list, http.StatusOK); strings.Contains(page, receiver.URL) || strings.Contains(page, `name="whole"`) {
+	bo.Get(at, http.StatusNotFound)
+	bo.Post(at, http.StatusNotFound, url.Values{"action": {"delete"}})
+	if page := bo.Get(list, http.StatusOK); strings.Contains(page, receiver.URL) || strings.Contains(page, `name="whole"`) {
 		t.Errorf("bo sees\n%s", page)
 	}
-	if page := root.get(list, http.StatusOK); !strings.Contains(page, receiver.URL) || !strings.Contains(page, `name="whole"`) {
+	if page := root.Get(list, http.StatusOK); !strings.Contains(page, receiver.URL) || !strings.Contains(page, `name="whole"`) {
 		t.Errorf("root sees\n%s", page)
 	}
-	root.post(at, http.StatusOK, url.Values{"action": {"delete"}})
-	ada.get(at, http.StatusNotFound)
+	root.Post(at, http.StatusOK, url.Values{"action": {"delete"}})
+	ada.Get(at, http.StatusNotFound)
 	for _, action := range []string{"webhook_rotated", "webhook_deleted"} {
-		if n := strings.Count(d.audited(t), action); n != 1 {
+		if n := strings.Count(d.Audited(t), action); n != 1 {
 			t.Errorf("%d lines of %s in the audit, want 1", n, action)
 		}
 	}
-	nobody := d.person(t)
-	nobody.post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}})
+	nobody := d.Visitor(t)
+	nobody.Post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}})
 }
 
 // TestHookMessages: everything that pages show about webhooks has a text.
@@ -96,11 +98,11 @@ func TestHookMessages(t *testing.T) {
 	for _, k := range store.EventKinds() {
 		keys = append(keys, "event."+string(k))
 	}
-	for _, s := range web.Scopes {
+	for _, s := range people.Scopes {
 		keys = append(keys, "scope."+s)
 	}
 	for _, key := range keys {
-		if !web.HasMessage(key) {
+		if language.English.Say(key) == key {
 			t.Errorf("no message %s", key)
 		}
 	}
@@ -110,9 +112,9 @@ func TestHookMessages(t *testing.T) {
 func TestHooksInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
-		d := newTestSite(t, true)
-		ctx, complaints := browser(t, d.URL, width)
-		link, err := d.web.FirstLink(t.Context())
+		d := webtest.New(t, true)
+		ctx, complaints := webtest.Browser(t, d.URL, width)
+		link, err := d.Web.FirstLink(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,10 +130,11 @@ func TestHooksInBrowser(t *testing.T) {
 			chromedp.Navigate(d.URL+"/account/webhooks"),
 			chromedp.SendKeys("#title", "Learning platform", chromedp.ByQuery),
 			chromedp.SendKeys("#url", "https://hooks.example/"+strings.Repeat("very-long-path-", 8), chromedp.ByQuery),
-			chromedp.Click(`input[value="check.done"]`, chromedp.ByQuery), overflow(0), shot(t, "hooks", width),
+			chromedp.Click(`input[value="check.done"]`, chromedp.ByQuery), overflow(0), webtest.Shot(t, "hooks", width),
 			chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`button[value="ping"]`, chromedp.ByQuery),
 			chromedp.Click(`button[value="ping"]`, chromedp.ByQuery), chromedp.WaitVisible(`td form button`, chromedp.ByQuery),
-			chromedp.Click(`tbody a`, chromedp.ByQuery), chromedp.WaitVisible(`#delivery`, chromedp.ByQuery), overflow(1), shot(t, "hook", width),
+			chromedp.Click(`tbody a`, chromedp.ByQuery), chromedp.WaitVisible(`#delivery`, chromedp.ByQuery), overflow(1),
+			webtest.Shot(t, "hook", width),
 		); err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,10 @@
-package web_test
+package api_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -18,63 +15,11 @@ import (
 
 	"concordat"
 	"concordat/client"
-	"concordat/site"
+	"concordat/internal/webtest"
+	"concordat/people"
 	"concordat/store"
-	"concordat/web"
 	"concordat/webhook"
 )
-
-// addText adds plain-text files to a library.
-func addText(s *site.Site) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
-	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
-		b, err := io.ReadAll(content)
-		if err != nil {
-			return nil, err
-		}
-		if strings.HasSuffix(f.Name, ".bad") {
-			return []web.AddedDocument{{Ingested: site.Ingested{ID: f.ID}, Err: errors.New("damaged")}}, nil
-		}
-		var out []web.AddedDocument
-		err = s.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
-			yield(site.Incoming{ID: f.ID, Title: f.Title, Author: f.Author, Text: string(b), Dated: f.Date, DatedBy: concordat.DateGiven}, nil)
-		}, func(one site.Ingested) error {
-			out = append(out, web.AddedDocument{Ingested: one})
-			return nil
-		})
-		return out, err
-	}
-}
-
-// held is a transport that checks every answer against the OpenAPI document.
-type held struct{ t *testing.T }
-
-func (h held) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil || resp.Header.Get("Content-Type") == "text/event-stream" {
-		return resp, err
-	}
-	b, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(b))
-	if err == nil {
-		described(h.t, "", r, resp, b)
-	}
-	return resp, err
-}
-
-// client signs a person in and returns a client that has a token with all scopes.
-func (d *testSite) client(t *testing.T, name string, role store.Role, scopes ...string) *client.Client {
-	t.Helper()
-	if scopes == nil {
-		scopes = web.Scopes
-	}
-	token := d.signedIn(t, name, role).program(scopes...).token
-	c, err := client.New(client.Options{Address: d.URL, Token: token, HTTP: &http.Client{Transport: held{t}}, Wait: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 func all[T any](t *testing.T, seq iter.Seq2[T, error]) (out []T) {
 	t.Helper()
@@ -87,62 +32,41 @@ func all[T any](t *testing.T, seq iter.Seq2[T, error]) (out []T) {
 	return out
 }
 
-// get fails the test on an error.
-func get[T any](t *testing.T) func(T, error) T {
-	t.Helper()
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
-// wantKind expects a refusal of the given kind.
-func wantKind(t *testing.T, err error, kind string) {
-	t.Helper()
-	var p *client.Problem
-	if !errors.As(err, &p) || p.Kind() != kind {
-		t.Errorf("got %v, want a problem of kind %s", err, kind)
-	}
-}
-
 // TestClientChecks submits, waits, lists and reads.
 func TestClientChecks(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
+	d := webtest.New(t, false)
 	ctx := t.Context()
-	ada := d.client(t, "ada", store.RoleOfficer)
-	sue := d.client(t, "sue", store.RoleSubmitter)
-	made := get[[]client.Check](t)(ada.Submit(ctx, client.Submission{Libraries: []concordat.LibraryID{"theses"}, Key: "k",
-		Files: []client.File{client.Reader("essay.txt", strings.NewReader(folios)), client.Bytes("broken.bad", []byte("x"))}}))
+	ada := d.Client(t, "ada", store.RoleOfficer)
+	sue := d.Client(t, "sue", store.RoleSubmitter)
+	made := webtest.Must[[]client.Check](t)(ada.Submit(ctx, client.Submission{Libraries: []concordat.LibraryID{"theses"}, Key: "k",
+		Files: []client.File{client.Reader("essay.txt", strings.NewReader(webtest.Folios)), client.Bytes("broken.bad", []byte("x"))}}))
 	if len(made) != 2 || made[0].Batch == "" {
 		t.Fatalf("got %+v", made)
 	}
-	again := get[[]client.Check](t)(ada.Submit(ctx, client.Submission{Libraries: []concordat.LibraryID{"theses"}, Key: "k",
-		Files: []client.File{client.Bytes("essay.txt", []byte(folios)), client.Bytes("broken.bad", []byte("x"))}}))
+	again := webtest.Must[[]client.Check](t)(ada.Submit(ctx, client.Submission{Libraries: []concordat.LibraryID{"theses"}, Key: "k",
+		Files: []client.File{client.Bytes("essay.txt", []byte(webtest.Folios)), client.Bytes("broken.bad", []byte("x"))}}))
 	if len(again) != 2 || again[0].ID != made[0].ID {
 		t.Errorf("handed in twice: %+v", again)
 	}
 	_, err := ada.Submit(ctx, client.Submission{Key: "k", Text: "other"})
-	wantKind(t, err, "idempotency_key")
+	webtest.WantKind(t, err, "idempotency_key")
 	_, err = ada.Submit(ctx, client.Submission{})
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = ada.Submit(ctx, client.Submission{Files: []client.File{client.Bytes("large.txt", make([]byte, 1<<20+1))}})
 	if err == nil {
 		t.Error("a file beyond the bound passed")
 	}
 	events := 0
-	done := get[client.Check](t)(ada.Wait(ctx, made[0].ID, func(client.Event) { events++ }))
+	done := webtest.Must[client.Check](t)(ada.Wait(ctx, made[0].ID, func(client.Event) { events++ }))
 	if done.State != concordat.TaskDone || events == 0 || done.Report == "" || done.Finished.IsZero() {
 		t.Errorf("got %+v after %d events", done, events)
 	}
-	if failed := get[client.Check](t)(ada.Wait(ctx, made[1].ID, nil)); failed.State != concordat.TaskFailed || failed.Cause == "" {
+	if failed := webtest.Must[client.Check](t)(ada.Wait(ctx, made[1].ID, nil)); failed.State != concordat.TaskFailed || failed.Cause == "" {
 		t.Errorf("got %+v", failed)
 	}
-	own := get[[]client.Check](t)(sue.Submit(ctx, client.Submission{Text: "Something else.", Title: "Own"}))
-	get[client.Check](t)(sue.Wait(ctx, own[0].ID, nil))
+	own := webtest.Must[[]client.Check](t)(sue.Submit(ctx, client.Submission{Text: "Something else.", Title: "Own"}))
+	webtest.Must[client.Check](t)(sue.Wait(ctx, own[0].ID, nil))
 	for _, x := range []struct {
 		who    *client.Client
 		filter client.Filter
@@ -158,7 +82,7 @@ func TestClientChecks(t *testing.T) {
 		}
 	}
 	_, err = sue.Check(ctx, made[0].ID)
-	wantKind(t, err, "not_found")
+	webtest.WantKind(t, err, "not_found")
 	var b bytes.Buffer
 	for _, format := range []string{"", "csv", "html"} {
 		b.Reset()
@@ -166,70 +90,71 @@ func TestClientChecks(t *testing.T) {
 			t.Errorf("%s: %v: %s", format, err, b.String())
 		}
 	}
-	wantKind(t, ada.Report(ctx, made[0].ID, "pop-up", &b), "invalid")
-	wantKind(t, ada.Report(ctx, made[1].ID, "", &b), "not_found")
+	webtest.WantKind(t, ada.Report(ctx, made[0].ID, "pop-up", &b), "invalid")
+	webtest.WantKind(t, ada.Report(ctx, made[1].ID, "", &b), "not_found")
 	if _, err := ada.Cancel(ctx, made[0].ID); err != nil {
 		t.Error(err) // it has ended, so this changes nothing
 	}
-	wantKind(t, func() error { _, err := ada.Wait(ctx, "none", nil); return err }(), "not_found")
+	webtest.WantKind(t, func() error { _, err := ada.Wait(ctx, "none", nil); return err }(), "not_found")
 }
 
 // TestClientReview: rules with revisions, exclusions, undo, notes and verdicts.
 func TestClientReview(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, false)
+	d := webtest.New(t, false)
 	ctx := t.Context()
-	ada, bo := d.client(t, "ada", store.RoleOfficer), d.client(t, "bo", store.RoleOfficer)
-	made := get[[]client.Check](t)(ada.Submit(ctx, client.Submission{Text: "你好，世界。 " + folios, Title: "Essay"}))
-	id := get[client.Check](t)(ada.Wait(ctx, made[0].ID, nil)).ID
+	ada, bo := d.Client(t, "ada", store.RoleOfficer), d.Client(t, "bo", store.RoleOfficer)
+	made := webtest.Must[[]client.Check](t)(ada.Submit(ctx, client.Submission{Text: "你好，世界。 " + webtest.Folios, Title: "Essay"}))
+	id := webtest.Must[client.Check](t)(ada.Wait(ctx, made[0].ID, nil)).ID
 	passages := all(t, ada.Evidence(ctx, id))
-	if len(passages) != 1 || passages[0].Sources[0].Document != "folios.txt" || passages[0].Span != (concordat.Span{End: 7 + len(folios)}) {
+	if len(passages) != 1 || passages[0].Sources[0].Document != "folios.txt" ||
+		passages[0].Span != (concordat.Span{End: 7 + len(webtest.Folios)}) {
 		t.Fatalf("got %+v", passages)
 	}
-	first := get[client.Ruled](t)(ada.Rules(ctx, id))
+	first := webtest.Must[client.Ruled](t)(ada.Rules(ctx, id))
 	changed := first
 	changed.Rules.MinCharacters, changed.Rules.ExcludeKinds = 7, []concordat.Kind{concordat.KindSummary}
-	second := get[client.Ruled](t)(ada.SetRules(ctx, id, changed))
+	second := webtest.Must[client.Ruled](t)(ada.SetRules(ctx, id, changed))
 	if second.Revision != 1 || second.Rules.MinCharacters != 7 {
 		t.Errorf("got %+v", second)
 	}
 	_, err := bo.SetRules(ctx, id, first) // bo has not seen what ada did
-	wantKind(t, err, "changed")
+	webtest.WantKind(t, err, "changed")
 	_, err = bo.UndoRules(ctx, id, client.Ruled{})
-	wantKind(t, err, "condition")
+	webtest.WantKind(t, err, "condition")
 	bad := second
 	bad.Rules.MinSourceShare = 2
 	_, err = bo.SetRules(ctx, id, bad)
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 
 	source := concordat.Ref{Site: "here", Library: "theses", Document: "folios.txt"}
-	out := get[client.Ruled](t)(bo.ExcludeSource(ctx, id, source, true))
+	out := webtest.Must[client.Ruled](t)(bo.ExcludeSource(ctx, id, source, true))
 	if len(out.Rules.ExcludeSources) != 1 || out.Rules.MinCharacters != 7 {
 		t.Errorf("got %+v", out)
 	}
 	if got := all(t, ada.Evidence(ctx, id)); len(got) != 0 {
 		t.Errorf("got %+v", got)
 	}
-	get[client.Ruled](t)(bo.ExcludeSource(ctx, id, source, false))
+	webtest.Must[client.Ruled](t)(bo.ExcludeSource(ctx, id, source, false))
 	_, err = bo.ExcludePassage(ctx, id, passages[0].Span, " ")
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = bo.ExcludePassage(ctx, id, concordat.Span{Start: 10_000, End: 10_010}, "beyond")
-	wantKind(t, err, "not_found")
-	out = get[client.Ruled](t)(bo.ExcludePassage(ctx, id, passages[0].Span, "quoted"))
+	webtest.WantKind(t, err, "not_found")
+	out = webtest.Must[client.Ruled](t)(bo.ExcludePassage(ctx, id, passages[0].Span, "quoted"))
 	if p := out.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" || p[0].Span != passages[0].Span {
 		t.Errorf("got %+v, want the span %v", p, passages[0].Span)
 	}
 	// Setting rules keeps the name of whoever excluded a passage.
-	kept := get[client.Ruled](t)(ada.SetRules(ctx, id, out))
+	kept := webtest.Must[client.Ruled](t)(ada.SetRules(ctx, id, out))
 	if p := kept.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" {
 		t.Errorf("got %+v", p)
 	}
-	undone := get[client.Ruled](t)(ada.UndoRules(ctx, id, kept))
-	undone = get[client.Ruled](t)(ada.UndoRules(ctx, id, undone))
+	undone := webtest.Must[client.Ruled](t)(ada.UndoRules(ctx, id, kept))
+	undone = webtest.Must[client.Ruled](t)(ada.UndoRules(ctx, id, undone))
 	if len(undone.Rules.ExcludePassages) != 0 {
 		t.Errorf("got %+v", undone)
 	}
-	get[client.Ruled](t)(bo.IncludePassage(ctx, id, passages[0].Span))
+	webtest.Must[client.Ruled](t)(bo.IncludePassage(ctx, id, passages[0].Span))
 	var actions []string
 	for _, c := range all(t, ada.RuleChanges(ctx, id)) {
 		actions = append(actions, c.By+" "+c.Action)
@@ -241,16 +166,16 @@ func TestClientReview(t *testing.T) {
 	}
 
 	_, _, err = ada.Verdict(ctx, id)
-	wantKind(t, err, "not_found")
+	webtest.WantKind(t, err, "not_found")
 	_, err = bo.SignOff(ctx, id)
-	wantKind(t, err, "changed")
-	get[client.Note](t)(ada.Comment(ctx, id, "Look at this."))
-	get[client.Note](t)(ada.GiveVerdict(ctx, id, "discuss", "One passage."))
+	webtest.WantKind(t, err, "changed")
+	webtest.Must[client.Note](t)(ada.Comment(ctx, id, "Look at this."))
+	webtest.Must[client.Note](t)(ada.GiveVerdict(ctx, id, "discuss", "One passage."))
 	_, err = ada.GiveVerdict(ctx, id, "guilty", "x")
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = ada.SignOff(ctx, id)
-	wantKind(t, err, "changed")
-	get[client.Note](t)(bo.SignOff(ctx, id))
+	webtest.WantKind(t, err, "changed")
+	webtest.Must[client.Note](t)(bo.SignOff(ctx, id))
 	if v, by, err := bo.Verdict(ctx, id); err != nil || v.Verdict != "discuss" || v.By != "ada" || !slices.Equal(by, []string{"bo"}) {
 		t.Errorf("got %+v, %v, %v", v, by, err)
 	}
@@ -262,33 +187,34 @@ func TestClientReview(t *testing.T) {
 // TestClientLibraries adds and lists documents.
 func TestClientLibraries(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	ctx := t.Context()
-	ada := d.client(t, "ada", store.RoleOfficer)
+	ada := d.Client(t, "ada", store.RoleOfficer)
 	var docs []client.NewDocument
 	for i := range 7 {
-		docs = append(docs, client.NewDocument{File: client.Bytes(fmt.Sprintf("text%d.txt", i), []byte(fmt.Sprintf("Number %d. ", i)+folios)),
+		docs = append(docs, client.NewDocument{File: client.Bytes(fmt.Sprintf("text%d.txt", i), []byte(fmt.Sprintf("Number %d. ",
+			i)+webtest.Folios)),
 			Title: fmt.Sprint("T", i), Date: "2001-02"})
 	}
 	docs = append(docs, client.NewDocument{File: client.Bytes("x.bad", []byte("x")), ID: "own-id"})
-	added := get[[]client.Added](t)(ada.AddDocuments(ctx, "theses", docs...))
+	added := webtest.Must[[]client.Added](t)(ada.AddDocuments(ctx, "theses", docs...))
 	if len(added) != 8 || added[0].Outcome != "added" || added[7].Outcome != "failed" || added[7].ID != "own-id" ||
 		added[7].Cause != "damaged" {
 		t.Errorf("got %+v", added)
 	}
-	if again := get[[]client.Added](t)(ada.AddDocuments(ctx, "theses", docs[0])); again[0].Outcome != "unchanged" {
+	if again := webtest.Must[[]client.Added](t)(ada.AddDocuments(ctx, "theses", docs[0])); again[0].Outcome != "unchanged" {
 		t.Errorf("got %+v", again)
 	}
 	_, err := ada.AddDocuments(ctx, "none", docs[0])
-	wantKind(t, err, "not_found")
+	webtest.WantKind(t, err, "not_found")
 	_, err = ada.AddDocuments(ctx, "theses")
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = ada.AddDocuments(ctx, "theses", client.NewDocument{File: client.Bytes("a.txt", []byte("x")), Date: "yesterday"})
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	if got := all(t, ada.Documents(ctx, "theses")); len(got) != 8 || got[1].Title != "T0" || got[1].Date != "2001-02" || got[1].Revision != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if l := get[client.Library](t)(ada.Library(ctx, "theses")); l.Documents != 8 || l.Title != "All <theses>" {
+	if l := webtest.Must[client.Library](t)(ada.Library(ctx, "theses")); l.Documents != 8 || l.Title != "All <theses>" {
 		t.Errorf("got %+v", l)
 	}
 	if got := all(t, ada.Libraries(ctx)); len(got) != 1 {
@@ -297,70 +223,70 @@ func TestClientLibraries(t *testing.T) {
 	if got := all(t, ada.Partners(ctx)); len(got) != 2 || !got[0].Told || got[1].Told || got[0].Libraries[0].ID != "theses" {
 		t.Errorf("got %+v", got)
 	}
-	if got := get[[]string](t)(ada.Templates(ctx)); !slices.Equal(got, []string{"thesis"}) {
+	if got := webtest.Must[[]string](t)(ada.Templates(ctx)); !slices.Equal(got, []string{"thesis"}) {
 		t.Errorf("got %v", got)
 	}
-	if v := get[client.Version](t)(ada.Version(ctx)); v.Site != "here" || v.MaxFile != 1<<20 || !v.Adds ||
-		!slices.Equal(v.Scopes, web.Scopes) {
+	if v := webtest.Must[client.Version](t)(ada.Version(ctx)); v.Site != "here" || v.MaxFile != 1<<20 || !v.Adds ||
+		!slices.Equal(v.Scopes, people.Scopes) {
 		t.Errorf("got %+v", v)
 	}
-	sue := d.client(t, "sue", store.RoleSubmitter)
+	sue := d.Client(t, "sue", store.RoleSubmitter)
 	for _, err := range sue.Documents(ctx, "theses") {
-		wantKind(t, err, "refused")
+		webtest.WantKind(t, err, "refused")
 	}
 	_, err = sue.AddDocuments(ctx, "theses", docs[0])
-	wantKind(t, err, "refused")
+	webtest.WantKind(t, err, "refused")
 }
 
 // TestClientPeople: accounts and tokens.
 func TestClientPeople(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	ctx := t.Context()
-	root := d.client(t, "root", store.RoleAdministrator)
-	link := get[client.Link](t)(root.AddPerson(ctx, client.Person{Name: "new one", Title: "N. One", Role: "submitter"}))
+	root := d.Client(t, "root", store.RoleAdministrator)
+	link := webtest.Must[client.Link](t)(root.AddPerson(ctx, client.Person{Name: "new one", Title: "N. One", Role: "submitter"}))
 	if !strings.HasPrefix(link.Path, "/join?key=") || link.Person.Role != "submitter" {
 		t.Errorf("got %+v", link)
 	}
 	_, err := root.AddPerson(ctx, client.Person{Name: "new one", Role: "submitter"})
-	wantKind(t, err, "exists")
+	webtest.WantKind(t, err, "exists")
 	_, err = root.AddPerson(ctx, client.Person{Name: "x", Role: "king"})
-	wantKind(t, err, "invalid")
-	if p := get[client.Person](t)(root.DisablePerson(ctx, "new one", true)); !p.Disabled {
+	webtest.WantKind(t, err, "invalid")
+	if p := webtest.Must[client.Person](t)(root.DisablePerson(ctx, "new one", true)); !p.Disabled {
 		t.Errorf("got %+v", p)
 	}
 	_, err = root.DisablePerson(ctx, "root", true)
-	wantKind(t, err, "invalid")
-	if p := get[client.Person](t)(root.SetRole(ctx, "new one", "auditor")); p.Role != "auditor" || !p.Disabled {
+	webtest.WantKind(t, err, "invalid")
+	if p := webtest.Must[client.Person](t)(root.SetRole(ctx, "new one", "auditor")); p.Role != "auditor" || !p.Disabled {
 		t.Errorf("got %+v", p)
 	}
 	_, err = root.SetRole(ctx, "new one", "king")
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = root.SetRole(ctx, "root", "officer")
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = root.NewLink(ctx, "nobody")
-	wantKind(t, err, "not_found")
-	get[client.Link](t)(root.NewLink(ctx, "new one"))
+	webtest.WantKind(t, err, "not_found")
+	webtest.Must[client.Link](t)(root.NewLink(ctx, "new one"))
 	if got := all(t, root.People(ctx)); len(got) != 2 || got[0].Name != "new one" {
 		t.Errorf("got %+v", got)
 	}
-	ada := d.client(t, "ada", store.RoleOfficer, "tokens", "read")
+	ada := d.Client(t, "ada", store.RoleOfficer, "tokens", "read")
 	for _, err := range ada.People(ctx) {
-		wantKind(t, err, "refused")
+		webtest.WantKind(t, err, "refused")
 	}
-	if me := get[client.Me](t)(ada.Me(ctx)); me.Account.Name != "ada" || !slices.Equal(me.Scopes, []string{"tokens", "read"}) {
+	if me := webtest.Must[client.Me](t)(ada.Me(ctx)); me.Account.Name != "ada" || !slices.Equal(me.Scopes, []string{"tokens", "read"}) {
 		t.Errorf("got %+v", me)
 	}
 	_, err = ada.MakeToken(ctx, "more", 0, "check")
-	wantKind(t, err, "refused") // a token cannot grant more than it may do itself
+	webtest.WantKind(t, err, "refused") // a token cannot grant more than it may do itself
 	_, err = ada.MakeToken(ctx, "more", 0, "everything")
-	wantKind(t, err, "invalid")
-	secret := get[string](t)(ada.MakeToken(ctx, "less", 7, "read"))
-	less, err := client.New(client.Options{Address: d.URL, Token: secret, HTTP: &http.Client{Transport: held{t}}})
+	webtest.WantKind(t, err, "invalid")
+	secret := webtest.Must[string](t)(ada.MakeToken(ctx, "less", 7, "read"))
+	less, err := client.New(client.Options{Address: d.URL, Token: secret, HTTP: &http.Client{Transport: webtest.DescribedTransport{T: t}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if me := get[client.Me](t)(less.Me(ctx)); me.Expires.After(time.Now().Add(8 * 24 * time.Hour)) {
+	if me := webtest.Must[client.Me](t)(less.Me(ctx)); me.Expires.After(time.Now().Add(8 * 24 * time.Hour)) {
 		t.Errorf("got %+v", me)
 	}
 	for _, one := range all(t, ada.Tokens(ctx)) {
@@ -371,16 +297,16 @@ func TestClientPeople(t *testing.T) {
 		}
 	}
 	_, err = less.Me(ctx)
-	wantKind(t, err, "token")
+	webtest.WantKind(t, err, "token")
 }
 
 // TestClientWebhooks: from the event to the receiver that verifies it, and again by a replay.
 func TestClientWebhooks(t *testing.T) {
 	t.Parallel()
-	d := newTestSite(t, true)
+	d := webtest.New(t, true)
 	ctx := t.Context()
-	ada := d.client(t, "ada", store.RoleOfficer)
-	root := d.client(t, "root", store.RoleAdministrator)
+	ada := d.Client(t, "ada", store.RoleOfficer)
+	root := d.Client(t, "root", store.RoleAdministrator)
 	var told []*client.Notification
 	var secrets []string
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -401,19 +327,19 @@ func TestClientWebhooks(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	sender := webhook.New(webhook.Options{Store: d.store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sender := webhook.New(webhook.Options{Store: d.Store.Webhooks, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 
 	_, err := ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Events: []string{"check.failed"}, Whole: true})
-	wantKind(t, err, "refused")
+	webtest.WantKind(t, err, "refused")
 	_, err = ada.MakeWebhook(ctx, client.Webhook{URL: "https://10.0.0.1/", Events: []string{"check.failed"}})
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	_, err = ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Events: []string{"song"}})
-	wantKind(t, err, "invalid")
-	h := get[client.Webhook](t)(ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Title: "portal",
+	webtest.WantKind(t, err, "invalid")
+	h := webtest.Must[client.Webhook](t)(ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Title: "portal",
 		Events: []string{"check.failed", "batch.done"}}))
 	secrets = []string{h.Secret}
-	made := get[[]client.Check](t)(ada.Submit(ctx, client.Submission{Text: folios, Title: "Private title"}))
-	get[client.Check](t)(ada.Cancel(ctx, made[0].ID))
+	made := webtest.Must[[]client.Check](t)(ada.Submit(ctx, client.Submission{Text: webtest.Folios, Title: "Private title"}))
+	webtest.Must[client.Check](t)(ada.Cancel(ctx, made[0].ID))
 	if n := sender.Step(ctx); n != 1 || len(told) != 1 || told[0].Type != "check.failed" ||
 		!strings.Contains(string(told[0].Data), string(made[0].ID)) {
 		t.Fatalf("%d attempts told %+v", n, told)
@@ -425,7 +351,7 @@ func TestClientWebhooks(t *testing.T) {
 	if len(waiting) != 1 || waiting[0].Status != 500 || waiting[0].Due.IsZero() {
 		t.Fatalf("got %+v", waiting)
 	}
-	turned := get[client.Webhook](t)(ada.RotateWebhook(ctx, h.ID))
+	turned := webtest.Must[client.Webhook](t)(ada.RotateWebhook(ctx, h.ID))
 	secrets = []string{h.Secret, turned.Secret} // both are valid now
 	if err := ada.Replay(ctx, h.ID, waiting[0].Seq); err != nil {
 		t.Fatal(err)
@@ -437,11 +363,11 @@ func TestClientWebhooks(t *testing.T) {
 		t.Errorf("replayed %d, %v", n, err)
 	}
 	_, err = ada.ReplayAll(ctx, h.ID, "dead", time.Now(), time.Now().Add(-time.Hour))
-	wantKind(t, err, "invalid")
+	webtest.WantKind(t, err, "invalid")
 	if err := ada.PingWebhook(ctx, h.ID); err != nil {
 		t.Error(err)
 	}
-	changed := get[client.Webhook](t)(ada.ChangeWebhook(ctx, client.Webhook{ID: h.ID, State: "paused", Title: "other"}))
+	changed := webtest.Must[client.Webhook](t)(ada.ChangeWebhook(ctx, client.Webhook{ID: h.ID, State: "paused", Title: "other"}))
 	if changed.State != "paused" || changed.Title != "other" || changed.URL != h.URL || changed.Secret != "" || changed.Former.IsZero() {
 		t.Errorf("got %+v", changed)
 	}
@@ -451,16 +377,16 @@ func TestClientWebhooks(t *testing.T) {
 	if got := all(t, root.Webhooks(ctx)); len(got) != 1 || got[0].Account != "ada" {
 		t.Errorf("got %+v", got)
 	}
-	sue := d.client(t, "sue", store.RoleSubmitter)
+	sue := d.Client(t, "sue", store.RoleSubmitter)
 	_, err = sue.Webhook(ctx, h.ID)
-	wantKind(t, err, "not_found")
-	wantKind(t, sue.Replay(ctx, h.ID, waiting[0].Seq), "not_found")
-	wantKind(t, ada.Replay(ctx, h.ID, 1000), "not_found")
+	webtest.WantKind(t, err, "not_found")
+	webtest.WantKind(t, sue.Replay(ctx, h.ID, waiting[0].Seq), "not_found")
+	webtest.WantKind(t, ada.Replay(ctx, h.ID, 1000), "not_found")
 	if err := root.DeleteWebhook(ctx, h.ID); err != nil {
 		t.Error(err)
 	}
-	wantKind(t, ada.DeleteWebhook(ctx, h.ID), "not_found")
-	lines, err := d.store.Audit.Audit(ctx, 0, 0)
+	webtest.WantKind(t, ada.DeleteWebhook(ctx, h.ID), "not_found")
+	lines, err := d.Store.Audit.Audit(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -469,30 +395,4 @@ func TestClientWebhooks(t *testing.T) {
 			t.Errorf("the audit holds a secret or an address: %s", line.Detail)
 		}
 	}
-}
-
-// FuzzAdded: whatever a form contains, the resulting document has a valid name, id and date.
-func FuzzAdded(f *testing.F) {
-	for _, s := range []string{
-		"--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\n2019/042\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\ntext\r\n--b--\r\n",
-		"--b\r\nContent-Disposition: form-data; name=\"date\"\r\n\r\n2019-13\r\n--b--",
-		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"..\\\\..\\\\\"\r\n\r\n\r\n--b--",
-		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename*=UTF-8''%00%ff\r\n\r\n\r\n--b--", "", "--b",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		files := 0
-		err := web.ReadAdded(multipart.NewReader(strings.NewReader(s), "b"), func(f web.AddedFile, content io.Reader) error {
-			files++
-			if f.Name == "" || site.CheckName(string(f.ID)) != nil || f.Date.Validate() != nil {
-				t.Errorf("got %+v", f)
-			}
-			_, err := io.Copy(io.Discard, content)
-			return err
-		})
-		if err == nil && files == 0 {
-			t.Error("nothing, and no error")
-		}
-	})
 }

@@ -1,0 +1,291 @@
+package webtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/harvest/fetch"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/segment"
+	"concordat/site"
+	"concordat/site/answer"
+	"concordat/site/ask"
+	"concordat/site/batch"
+	"concordat/site/retain"
+	"concordat/store"
+	"concordat/web"
+	"concordat/web/api"
+	"concordat/web/inbox"
+	"concordat/web/passwords"
+)
+
+// addText adds plain-text files to a library.
+func addText(s *site.Site) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
+	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
+		b, err := io.ReadAll(content)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(f.Name, ".bad") {
+			return []web.AddedDocument{{Ingested: site.Ingested{ID: f.ID}, Err: errors.New("damaged")}}, nil
+		}
+		var out []web.AddedDocument
+		err = s.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
+			yield(site.Incoming{ID: f.ID, Title: f.Title, Author: f.Author, Text: string(b), Dated: f.Date, DatedBy: concordat.DateGiven}, nil)
+		}, func(one site.Ingested) error {
+			out = append(out, web.AddedDocument{Ingested: one})
+			return nil
+		})
+		return out, err
+	}
+}
+
+// newBatches returns the batch queue of a site; the batches' folders are below dir.
+func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *batch.Queue {
+	t.Helper()
+	return batch.NewQueue(s, batch.QueueOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
+		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
+			shard, err := index.Open(filepath.Join(dir, "batch-"+id), index.Options{Site: "here", Scheme: s.Scheme(), Shard: "00"})
+			if err != nil {
+				return nil, nil, err
+			}
+			return shard, shard.Close, nil
+		},
+		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
+			path, err := files.Path(in.Place)
+			if err != nil {
+				return nil, err
+			}
+			b, err := os.ReadFile(path)
+			if strings.HasSuffix(in.Name, ".bad") {
+				err = errors.New("damaged: the file ends in the middle")
+			}
+			one := site.Submission{ID: concordat.DocumentID(in.Name), Text: string(b)}
+			if strings.HasSuffix(in.Name, ".white.txt") {
+				one.Flags = []concordat.Flag{{Code: "white_text", Detail: "of a test", Count: 1, Span: &concordat.Span{End: 5}}}
+			}
+			return []site.Item{{Submission: one, Err: err}}, nil
+		},
+		Options: func(_ context.Context, j batch.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+		}})
+}
+
+// RunBatches runs the batches until the test ends.
+func RunBatches(t testing.TB, b *batch.Queue) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- b.Run(ctx) }()
+	After(t, func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Folios is the text of the one document of a site.
+const Folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
+
+// Site is a site with its pages on a loopback server.
+type Site struct {
+	*httptest.Server
+	Web        *web.Web
+	Site       *site.Site
+	Store      *store.DB
+	Queue      *site.Queue
+	Batches    *batch.Queue
+	Unsignable *atomic.Bool // reports in JSON cannot be signed
+	Full       *atomic.Bool // the disk is full
+	Partner    *south       // the partner that is asked for passages
+	Dir        string
+	Inbox      *inbox.Inbox
+}
+
+// Cheap is the least that argon2id can cost: most tests are about what follows a password, not the cost of guessing it.
+var Cheap = passwords.Cost{Memory: 8, Passes: 1, Threads: 1}
+
+// After is like t.Cleanup, but forgets f and what it refers to once it has run: package testing keeps cleanups that ran until all
+// parallel tests have ended, and with them two hundred sites.
+func After(t testing.TB, f func()) {
+	t.Helper()
+	t.Cleanup(func() {
+		run := f
+		f = nil
+		run()
+	})
+}
+
+// template makes the folder of a site with a library of one document; copying it costs less than making another.
+var template = sync.OnceValues(func() (made string, err error) {
+	if made, err = os.MkdirTemp(dir, "site-"); err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	db, shard, p, err := openSite(ctx, made)
+	if err != nil {
+		return "", err
+	}
+	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p,
+		Sharing: answer.New(answer.Options{ID: "here", Index: shard, Store: db}).Shares})
+	if err = db.Catalogue.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err == nil {
+		err = s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
+			yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: Folios}, nil)
+		}, func(site.Ingested) error { return nil })
+	}
+	return made, errors.Join(err, shard.Close(), db.Close())
+})
+
+// openSite opens the store and the index of a site, or creates them.
+func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profile.Profiler, error) {
+	db, err := store.Open(ctx, filepath.Join(dir, "site.db"))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	shard, err := index.Open(filepath.Join(dir, "index"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
+	return db, shard, p, err
+}
+
+// New makes a site with one library of one document, whose queue runs unless idle.
+func New(t testing.TB, idle bool) *Site { return NewWith(t, idle, nil) }
+
+// NewWith is like New, with other options of the pages.
+func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
+	t.Helper()
+	dir := t.TempDir()
+	ctx := t.Context()
+	made, err := template()
+	if err == nil {
+		err = os.CopyFS(dir, os.DirFS(made))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, shard, p, err := openSite(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := answer.New(answer.Options{ID: "here", Index: shard, Store: db})
+	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p, Sharing: answers.Shares})
+	asks := ask.New(s, ask.Options{Store: db})
+	files := store.OpenFiles(filepath.Join(dir, "originals"))
+	eraser := retain.New(s, retain.Options{Store: db, Answers: answers, Areas: []retain.Area{files}})
+	var w *web.Web
+	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
+		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
+			return w.Admit(ctx, t, j, items)
+		},
+		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
+			path, err := files.Path(j.File)
+			if err != nil {
+				return nil, err
+			}
+			b, err := os.ReadFile(path)
+			if strings.HasSuffix(j.Name, ".many") { // an archive with a document for each word
+				var items []site.Item
+				for _, word := range strings.Fields(string(b)) {
+					items = append(items, site.Item{Submission: site.Submission{ID: concordat.DocumentID(word), Title: word, Text: word}})
+				}
+				return items, err
+			}
+			if strings.HasSuffix(j.Name, ".bad") {
+				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)},
+					Err: &extract.Error{Code: extract.Damaged, Detail: "the file ends in the middle"}}}, nil
+			}
+			one := site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}
+			if strings.HasSuffix(j.Name, ".titled") {
+				one.Title = "Of the document"
+			}
+			return []site.Item{{Submission: one}}, err
+		},
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			o := site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}
+			if j.Template == "thesis" {
+				o.Template = &segment.Template{Name: j.Template, Headings: []segment.Heading{{Section: "annexes",
+					Pattern: regexp.MustCompile("^Annexes$")}}}
+			}
+			return o, nil, nil
+		}})
+	batches := newBatches(t, s, db, files, q, dir)
+	unsignable, full := new(atomic.Bool), new(atomic.Bool)
+	partner := new(south)
+	o := web.Options{Eraser: eraser, Site: s, Answers: answers, Asks: asks,
+		Title: func() string { return "North <University>" }, Store: db, Queue: q, Files: files,
+		Batches:   batches,
+		MaxUpload: 1 << 20, Originals: plainOriginals{files},
+		ReportJSON: func(out io.Writer, rep *report.Report) error {
+			if unsignable.Load() {
+				return errors.New("no key")
+			}
+			return report.WriteJSON(out, rep)
+		},
+		Partners: func(context.Context) ([]web.Partner, error) {
+			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses",
+				Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
+		},
+		Harvest: fetch.New(fetch.Options{Agent: "concordat/test"}),
+		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Room: func() error {
+			if full.Load() {
+				return concordat.ErrDiskFull
+			}
+			return nil
+		},
+		Machine: Machine{}, Settings: ReadOnlySettings, Nodes: Nodes(Machines), Hashing: Cheap,
+		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+			if id != partner.Site() {
+				return nil, nil, concordat.ErrNotFound
+			}
+			return partner, func() {}, nil
+		},
+		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
+	if change != nil {
+		change(&o)
+	}
+	if w, err = web.New(o); err != nil {
+		t.Fatal(err)
+	}
+	in := inbox.New(w, inbox.Options{Retry: time.Minute})
+	api.Add(w, nil, in)
+	d := &Site{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir, in}
+	ctx, cancel := context.WithCancel(ctx)
+	ran := make(chan error, 1)
+	go func() {
+		if idle {
+			<-ctx.Done()
+			ran <- nil
+			return
+		}
+		ran <- q.Run(ctx)
+	}()
+	After(t, func() {
+		d.Close()
+		cancel()
+		if err := errors.Join(<-ran, shard.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if !idle {
+		RunBatches(t, batches)
+	}
+	return d
+}

@@ -1,0 +1,49 @@
+// Package webtest starts a site with its pages and API on a loopback server, for tests of web and of the packages below it: [New]
+// makes a [Site], whose people ([Site.SignedIn]) and programs ([Person.Program]) read pages and call the API. Records that take
+// several steps to make, such as a shared case, are stored by methods of Site. Every answer to a program is compared with
+// doc/openapi.json.
+//
+// A package that uses it calls [Main] in TestMain.
+package webtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"testing"
+)
+
+// dir is a folder for files that the tests of a package share. It is set by Main.
+var dir string
+
+// Main runs the tests of a package, and then closes what they share: browsers and folders. It does not return.
+func Main(m *testing.M) {
+	debug.SetGCPercent(400) // test sites are small and many: collecting garbage took a sixth of the time
+	var err error
+	if dir, err = os.MkdirTemp("", "web-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	browsers.Close()
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// root returns the folder of the module, above the folder of the running test.
+var root = sync.OnceValues(func() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+})

@@ -1,0 +1,103 @@
+package settings_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat/internal/webtest"
+	"concordat/store"
+)
+
+// TestSettingsAreChanged: an administrator changes a setting, which leaves an audit entry; faults are shown next to the form, and
+// changes that others made in the meantime stay.
+func TestSettingsAreChanged(t *testing.T) {
+	t.Parallel()
+	s := &webtest.Settable{Values: map[string]string{"site.title": "North", "check.short": "false"}}
+	d := webtest.NewWith(t, true, s.Use)
+	ada, audrey := d.SignedIn(t, "ada", store.RoleAdministrator), d.SignedIn(t, "audrey", store.RoleAuditor)
+	if page := audrey.Get("/admin/settings", http.StatusOK); strings.Contains(page, `name="value:`) {
+		t.Error("an auditor is shown a form")
+	}
+	f := url.Values{"was:site.title": {"North"}, "value:site.title": {"South"}, "was:check.short": {"false"}, "value:check.short": {"false"}}
+	s.Values["check.short"] = "true" // someone else
+	if page := ada.Post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "in force now") || s.Value("site.title") != "South" {
+		t.Errorf("the title is %q", s.Value("site.title"))
+	}
+	// What was saved is said where it was saved: the browser goes back there.
+	for from, to := range map[string]string{"site": "group-site", "": "all-keys", "nothing\" onclick=": "all-keys"} {
+		f.Set("group", from)
+		page := ada.Post("/admin/settings", http.StatusOK, f)
+		_, after, _ := strings.Cut(page, `id="`+to+`"`)
+		own, _, _ := strings.Cut(after, "</section>")
+		if strings.Count(page, "in force now") != 1 || !strings.Contains(own, "in force now") {
+			t.Errorf("saved from %q, it is not said in %s", from, to)
+		}
+	}
+	if s.Value("check.short") != "true" {
+		t.Error("a setting that the form did not change was put back")
+	}
+	entries, err := d.Store.Audit.SearchAudit(t.Context(), store.AuditFilter{Action: "settings_changed"}, 0, 10)
+	if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Detail), "South") {
+		t.Error("the audit has", entries, err)
+	}
+	f.Set("was:site.title", "South")
+	f.Set("value:site.title", "nonsense")
+	if page := ada.Post("/admin/settings", http.StatusBadRequest, f); !strings.Contains(page, "want something else") ||
+		!strings.Contains(page, `value="nonsense"`) {
+		t.Error("a bad value is not said, or not shown again")
+	}
+	ada.Post("/admin/settings", http.StatusBadRequest, url.Values{"value:serve.listen": {":1"}})
+	if s.Value("serve.listen") != "" {
+		t.Error("a setting of the start was changed")
+	}
+}
+
+// TestSettingsInWords: the page shows settings in groups, shares as percentages, and yes and no as boxes; a form's change reaches the
+// configuration in its own terms; keys without a description are listed under all keys.
+func TestSettingsInWords(t *testing.T) {
+	t.Parallel()
+	s := &webtest.Settable{Values: map[string]string{"site.title": "North", "check.threshold": "0.3", "check.short": "true",
+		"report.common_above": "20", "report.exclude_kinds": "near", "meaning.leads": "off", "log.level": "info"}}
+	d := webtest.NewWith(t, true, s.Use)
+	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
+	page := ada.Get("/admin/settings", http.StatusOK)
+	ada.Wants(page, "Rewritten and translated text", `name="percent:check.threshold" type="number" min="0" max="100" step="any" value="30"`,
+		"deserves a close read", "Count common wording", "Ignore these kinds", `id="all-keys"`, `name="value:log.level"`)
+	words, keys, _ := strings.Cut(page, `id="all-keys"`)
+	if strings.Contains(words, "<code>") || strings.Contains(words, ">true<") {
+		t.Error("the groups show keys or values as the configuration has them")
+	}
+	ada.Wants(keys, "check.threshold", "0.3", "serve.listen")
+	for _, c := range []struct {
+		key  string
+		form url.Values
+		want string
+	}{
+		{"check.threshold", url.Values{"was:check.threshold": {"0.3"}, "percent:check.threshold": {"12.5"}}, "0.125"},
+		{"check.threshold", url.Values{"was:check.threshold": {"0.125"}, "percent:check.threshold": {"7"}}, "0.07"},
+		{"check.short", url.Values{"was:check.short": {"true"}, "box:check.short": {"1"}}, "false"},
+		{"check.short", url.Values{"was:check.short": {"false"}}, "false"}, // no box: a different group was sent
+		{"check.short", url.Values{"was:check.short": {"false"}, "box:check.short": {"1"}, "on:check.short": {"on"}}, "true"},
+		{"meaning.leads", url.Values{"was:meaning.leads": {"off"}, "box:meaning.leads": {"1"}, "on:meaning.leads": {"on"}}, "on"},
+		{"report.common_above", url.Values{"was:report.common_above": {"20"}, "number:report.common_above": {"20"},
+			"never:report.common_above": {"on"}}, "-1"},
+		{"report.common_above", url.Values{"was:report.common_above": {"-1"}, "number:report.common_above": {""}}, "0"},
+		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near"}, "list:report.exclude_kinds": {"1"},
+			"item:report.exclude_kinds": {"near", "summary"}}, "near, summary"},
+		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near, summary"}, "list:report.exclude_kinds": {"1"}}, ""},
+	} {
+		ada.Post("/admin/settings", http.StatusOK, c.form)
+		if got := s.Value(c.key); got != c.want {
+			t.Errorf("%v makes %s %q, want %q", c.form, c.key, got, c.want)
+		}
+	}
+	for _, wrong := range []string{"150", "-1", "many", ""} {
+		f := url.Values{"was:check.threshold": {"0.07"}, "percent:check.threshold": {wrong}}
+		ada.Wants(ada.Post("/admin/settings", http.StatusBadRequest, f), "is not a percentage")
+	}
+	if got := s.Value("check.threshold"); got != "0.07" {
+		t.Error("a bad percentage made it", got)
+	}
+}
