@@ -40,10 +40,13 @@ type users struct {
 	mu    sync.Mutex // guards everything below
 	known []string   // all documents, in the order in which they were first written
 	rest  map[coord.NodeID]bool
+	open  map[coord.NodeID]int // requests that change something and are not answered
+	fewer *sync.Cond           // signals that one was answered
 }
 
 func (s *served) load(seed uint64) *users {
-	u := &users{s: s, stop: make(chan struct{}), rest: map[coord.NodeID]bool{}}
+	u := &users{s: s, stop: make(chan struct{}), rest: map[coord.NodeID]bool{}, open: map[coord.NodeID]int{}}
+	u.fewer = sync.NewCond(&u.mu)
 	for i := range servedWriters {
 		u.wg.Go(func() { u.write(i, rand.New(rand.NewPCG(seed, uint64(100+i)))) })
 	}
@@ -67,23 +70,40 @@ func (u *users) pause(d time.Duration) bool {
 	}
 }
 
-// spare keeps new requests away from a node, as a load balancer does before it is stopped, or sends them there again.
+// spare keeps new requests away from a node and waits until the open ones are answered, as a load balancer does before a node is
+// stopped, or sends requests there again. Checks that were submitted there may still be running.
 func (u *users) spare(n coord.NodeID, away bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.rest[n] = away
+	for away && u.open[n] > 0 {
+		u.fewer.Wait()
+	}
 }
 
-// up reports whether requests go to the node.
-func (u *users) up(n coord.NodeID) bool {
+// begin reports whether requests go to the node, and if so counts one. answered must be called once it is answered.
+func (u *users) begin(n coord.NodeID) bool {
+	down := u.s.down(n)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return !u.rest[n] && !u.s.down(n)
+	if u.rest[n] || down {
+		return false
+	}
+	u.open[n]++
+	return true
 }
 
+func (u *users) answered(n coord.NodeID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.open[n]--
+	u.fewer.Broadcast()
+}
+
+// pick begins a request at a random node.
 func (u *users) pick(r *rand.Rand) (coord.NodeID, bool) {
 	for range 20 {
-		if n := u.s.names[r.IntN(len(u.s.names))]; u.up(n) {
+		if n := u.s.names[r.IntN(len(u.s.names))]; u.begin(n) {
 			return n, true
 		}
 	}
@@ -125,6 +145,7 @@ func (u *users) write(number int, r *rand.Rand) {
 			err = u.s.put(node, doc, e.Rev)
 		}
 		e.End = u.s.h.now()
+		u.answered(node)
 		if e.OK = err == nil; err != nil {
 			e.Err = err.Error()
 		}
@@ -141,9 +162,6 @@ func (u *users) write(number int, r *rand.Rand) {
 // read checks some documents at one node as long as its process is running.
 func (u *users) read(n coord.NodeID, r *rand.Rand) {
 	for u.pause(2 * servedThink) {
-		if !u.up(n) {
-			continue
-		}
 		all := u.all()
 		var some []string
 		for range min(len(all), 4) {
@@ -155,11 +173,16 @@ func (u *users) read(n coord.NodeID, r *rand.Rand) {
 				some = append(some, all[i])
 			}
 		}
-		if len(some) == 0 {
+		if len(some) == 0 || !u.begin(n) {
 			continue
 		}
 		e := entry{Kind: "read", Node: n, At: u.s.h.now()}
-		f, err := u.s.check(n, some, servedRead)
+		end := time.Now().Add(servedRead)
+		var f found
+		at, err := u.s.submit(n, some, end)
+		if u.answered(n); err == nil {
+			f, err = u.s.await(n, at, some, end)
+		}
 		if e.End, e.Complete = u.s.h.now(), f.Complete; err != nil {
 			e.Err = err.Error()
 		}
@@ -220,6 +243,15 @@ func (s *served) erase(n coord.NodeID, doc string) error {
 // check submits a text of the named documents, waits for the check and returns which revisions the report names.
 func (s *served) check(n coord.NodeID, docs []string, wait time.Duration) (found, error) {
 	end := time.Now().Add(wait)
+	at, err := s.submit(n, docs, end)
+	if err != nil {
+		return found{}, err
+	}
+	return s.await(n, at, docs, end)
+}
+
+// submit submits a text of the named documents and returns the path of the check.
+func (s *served) submit(n coord.NodeID, docs []string, end time.Time) (at string, err error) {
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
 	f, err := m.CreateFormFile("file", "essay.txt")
@@ -229,13 +261,17 @@ func (s *served) check(n coord.NodeID, docs []string, wait time.Duration) (found
 		}
 	}
 	if err := errors.Join(err, m.Close()); err != nil {
-		return found{}, err
+		return "", err
 	}
 	var made struct{ Checks []struct{ ID string } }
 	if err := s.answer(n, http.MethodPost, "/api/v1/checks", m.FormDataContentType(), &b, end, &made); err != nil || len(made.Checks) != 1 {
-		return found{}, fmt.Errorf("submit: %w", err)
+		return "", fmt.Errorf("submit: %w", err)
 	}
-	at := "/api/v1/checks/" + made.Checks[0].ID
+	return "/api/v1/checks/" + made.Checks[0].ID, nil
+}
+
+// await waits for a check and returns which revisions the report names.
+func (s *served) await(n coord.NodeID, at string, docs []string, end time.Time) (found, error) {
 	for {
 		var c struct {
 			State concordat.State
@@ -249,7 +285,7 @@ func (s *served) check(n coord.NodeID, docs []string, wait time.Duration) (found
 		case err == nil && c.State != concordat.TaskQueued && c.State != concordat.TaskRunning:
 			return found{}, fmt.Errorf("the check ended %s: %s", c.State, c.Cause)
 		case time.Now().After(end):
-			return found{}, fmt.Errorf("the check is %s after %v", c.State, wait)
+			return found{}, fmt.Errorf("the check is %s at its end", c.State)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
