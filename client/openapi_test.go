@@ -60,7 +60,7 @@ var notRead = []string{
 	"PlacesAsked.asked", "PlacesAsked.changed", "PlacesAsked.contact", "PlacesAsked.lead", "PlacesAsked.level", "PlacesAsked.passages",
 	"PlacesAsked.reason", "PlacesAsked.until",
 	// The kind of a line, which the list already implies.
-	"BatchLeads.leads.type", "BatchLeads.many.type",
+	"BatchLeads.leads.type", "BatchLeads.many.type", "BatchWording.type",
 }
 
 // compare compares the keys of a client type with those of the schema, and returns the differences.
@@ -127,6 +127,9 @@ func TestDocument(t *testing.T) {
 		{reflect.TypeFor[client.Library](), "get", "/libraries/{id}", "200", ""},
 		{reflect.TypeFor[client.Document](), "get", "/libraries/{id}/documents", "200", "documents"},
 		{reflect.TypeFor[client.Added](), "post", "/libraries/{id}/documents", "200", "documents"},
+		{reflect.TypeFor[client.Wording](), "get", "/libraries/{id}/wording", "200", "wording"},
+		{reflect.TypeFor[client.Wording](), "put", "/libraries/{id}/wording/{name}", "200", ""},
+		{reflect.TypeFor[client.BatchWording](), "get", "/batches/{id}/wording", "200", "wording"},
 		{reflect.TypeFor[client.Partner](), "get", "/partners", "200", "partners"},
 		{reflect.TypeFor[client.Check](), "get", "/checks", "200", "checks"},
 		{reflect.TypeFor[client.Check](), "get", "/checks/{id}", "200", ""},

@@ -27,3 +27,22 @@ func OfLibrary(l store.Library) Library {
 	p := l.Policy
 	return Library{l.ID, l.Title, l.Documents, l.Created, p.Embargo, p.Expires, p.Forward, p.Template, p.Meaning, p.KeepDays, p.Central}
 }
+
+// Wording is wording that a library never counts, or always counts.
+type Wording struct {
+	Library concordat.LibraryID `json:"library"`
+	Name    string              `json:"template" doc:"Its name, such as the file it came from"`
+	Bytes   int                 `json:"bytes"`
+	Added   time.Time           `json:"added"`
+	Counts  bool                `json:"counts" doc:"It counts even if many documents of the library contain it; false: it is template wording"`
+	Text    string              `json:"text,omitempty" doc:"Absent from lists"`
+}
+
+// OfWording returns wording of a library in the form that programs get.
+func OfWording(t store.Template, text bool) Wording {
+	w := Wording{t.Library, t.Name, len(t.Text), t.Added, t.Counts, ""}
+	if text {
+		w.Text = t.Text
+	}
+	return w
+}

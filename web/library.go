@@ -280,8 +280,13 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	case "unshare":
 		err = w.Unshare(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording", "unword":
-		err = w.changeWording(r.Context(), v, l, action, store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")),
-			Text: f.Get("text"), Added: w.o.Now(), Counts: f.Get("counts") != ""})
+		name := strings.TrimSpace(f.Get("name"))
+		if action == "unword" {
+			err = w.DeleteWording(r.Context(), v, l.ID, name)
+		} else {
+			err = w.PutWording(r.Context(), v, store.Template{Library: l.ID, Name: name, Text: f.Get("text"), Added: w.o.Now(),
+				Counts: f.Get("counts") != ""})
+		}
 		if task := f.Get("check"); task != "" {
 			to = "/checks/" + url.PathEscape(task)
 		}
@@ -301,18 +306,20 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// changeWording saves a decision about a library's wording, or deletes the decision if the action is unword.
-func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action string, t store.Template) error {
-	detail := map[string]any{"library": l.ID, "name": t.Name}
+// PutWording saves a decision about wording of a library.
+func (w libraryPages) PutWording(ctx context.Context, v *Visitor, t store.Template) error {
+	detail := map[string]any{"library": t.Library, "name": t.Name}
 	if t.Counts {
 		detail["counts"] = true
 	}
-	return pages.Change(ctx, w.o.Store, v.Name, "library_"+action, detail, func(tx *store.DB) error {
-		if action == "unword" {
-			return tx.Catalogue.DeleteTemplate(ctx, l.ID, t.Name)
-		}
-		return tx.Catalogue.PutTemplate(ctx, t)
-	})
+	return pages.Change(ctx, w.o.Store, v.Name, "library_wording", detail,
+		func(tx *store.DB) error { return tx.Catalogue.PutTemplate(ctx, t) })
+}
+
+// DeleteWording withdraws a decision about wording of a library.
+func (w libraryPages) DeleteWording(ctx context.Context, v *Visitor, lib concordat.LibraryID, name string) error {
+	return pages.Change(ctx, w.o.Store, v.Name, "library_unword", map[string]any{"library": lib, "name": name},
+		func(tx *store.DB) error { return tx.Catalogue.DeleteTemplate(ctx, lib, name) })
 }
 
 // DeleteLibrary deletes a library and its documents. The receipt of the deletion also names the library.

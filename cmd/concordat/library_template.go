@@ -12,6 +12,7 @@ import (
 	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/store"
+	"concordat/view"
 )
 
 func (a *app) libraryTemplate() *cobra.Command {
@@ -110,11 +111,7 @@ func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib conco
 
 func (a *app) printTemplate(t store.Template, text bool) error {
 	if a.JSON {
-		line := map[string]any{"library": t.Library, "template": t.Name, "bytes": len(t.Text), "added": t.Added, "counts": t.Counts}
-		if text {
-			line["text"] = t.Text
-		}
-		return a.Line(line)
+		return a.Line(view.OfWording(t, text))
 	}
 	if text {
 		a.Say("%s", t.Text)
