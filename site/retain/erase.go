@@ -65,7 +65,9 @@ type Eraser struct {
 	s *site.Site
 	o Options
 
-	at sync.Mutex // locked during a deletion
+	// Locked in this order, so that a deletion does not wait until the bytes of earlier ones are erased.
+	bytes sync.Mutex // held while bytes are erased and deletions completed
+	at    sync.Mutex // held while a deletion makes queries find nothing
 }
 
 // New returns an Eraser for the site.
@@ -137,9 +139,7 @@ func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, note
 	if r, err := e.await(ctx, id, func(s store.ErasureState) bool { return s != store.ErasureAsked }); r != nil || err != nil {
 		return r, err
 	}
-	e.at.Lock()
-	defer e.at.Unlock()
-	return e.delete(context.WithoutCancel(ctx), id)
+	return e.deleteOne(context.WithoutCancel(ctx), id)
 }
 
 // await waits while another process performs a deletion, until it has progressed far enough, and returns the receipt, or nil if no other
@@ -185,13 +185,23 @@ func (e *Eraser) tidy(ctx context.Context) (n int, err error) {
 
 // Run performs or resumes one requested deletion and returns its receipt.
 func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
-	e.at.Lock()
-	defer e.at.Unlock()
-	r, err := e.delete(ctx, id)
+	if r, err := e.deleteOne(ctx, id); err != nil || !r.Done.IsZero() {
+		return r, err
+	}
+	e.bytes.Lock()
+	defer e.bytes.Unlock()
+	r, err := e.deleteOne(ctx, id) // Resume may have completed it in the meantime
 	if err != nil || !r.Done.IsZero() {
 		return r, err
 	}
 	return r, e.finish(ctx, r)
+}
+
+// deleteOne advances one deletion until no query finds the data.
+func (e *Eraser) deleteOne(ctx context.Context, id string) (*Receipt, error) {
+	e.at.Lock()
+	defer e.at.Unlock()
+	return e.delete(ctx, id)
 }
 
 // Advance continues all deletions until no query finds the data, without waiting for bytes to be erased.
@@ -217,18 +227,20 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 	if e.otherProcess() {
 		return 0, nil
 	}
+	e.bytes.Lock()
+	defer e.bytes.Unlock()
+	rs, err := e.deleteOpen(ctx)
+	return len(rs), errors.Join(err, e.finish(ctx, rs...))
+}
+
+// deleteOpen decides cases, advances every unfinished deletion until no query finds the data, and returns the receipts.
+func (e *Eraser) deleteOpen(ctx context.Context) ([]*Receipt, error) {
 	e.at.Lock()
 	defer e.at.Unlock()
 	failed := e.workCases(ctx)
 	open, err := e.o.Store.Retention.OpenErasures(ctx)
-	if err = errors.Join(failed, err); err != nil && len(open) == 0 {
-		return 0, err
-	}
-	if len(open) == 0 {
-		return 0, nil
-	}
+	errs := []error{failed, err}
 	var rs []*Receipt
-	var errs []error
 	for _, one := range open {
 		r, err := e.delete(ctx, one.ID)
 		if err != nil {
@@ -237,7 +249,7 @@ func (e *Eraser) Resume(ctx context.Context) (int, error) {
 		}
 		rs = append(rs, r)
 	}
-	return len(rs), errors.Join(append(errs, err, e.finish(ctx, rs...))...)
+	return rs, errors.Join(errs...)
 }
 
 // delete advances a deletion to state deleted, in which no query finds anything. It stores the receipt before each step, so that an
