@@ -22,10 +22,10 @@ import (
 	"concordat/web"
 )
 
-// evil would run if it were written as markup, and would be a formula in a spreadsheet.
+// evil would run if it were inserted as markup, and would be a formula in a spreadsheet.
 const evil = `=cmd|' /C calc'!A0"><script>alert(1)</script><img src=x onerror=alert(1)>`
 
-// TestStoredScript: names, titles and texts that are markup or formulas do no harm where they are shown.
+// TestStoredScript: names, titles and texts that contain markup or formulas are harmless where they are shown.
 func TestStoredScript(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -99,7 +99,7 @@ func TestTraversal(t *testing.T) {
 	}
 }
 
-// TestUploadBombs: too many parts and overlong fields and headers are refused and leave nothing behind.
+// TestUploadBombs: the site rejects too many parts, overlong fields and overlong headers, and stores nothing of them.
 func TestUploadBombs(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -166,7 +166,7 @@ func TestUploadBombs(t *testing.T) {
 	}
 }
 
-// TestForgedAndReplayed: links and keys work once, only for their purpose, and only from this site's own pages.
+// TestForgedAndReplayed: links and keys work only once, only for their purpose, and only from this site's own pages.
 func TestForgedAndReplayed(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -207,7 +207,7 @@ func TestForgedAndReplayed(t *testing.T) {
 	prog.Call(http.MethodGet, "/api/v1/checks", http.StatusUnauthorized, nil)
 }
 
-// TestFixation: a session prepared by an attacker is not adopted, and signing in ends the previous one.
+// TestFixation: the site does not adopt a session prepared by an attacker, and signing in ends the previous session.
 func TestFixation(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -290,8 +290,8 @@ func TestSessions(t *testing.T) {
 	adam.Post("/people/bo", http.StatusBadRequest, url.Values{"action": {"role"}, "role": {"queen"}})
 }
 
-// TestPublic: on an open site anybody can create an account and submit within the quotas, and a refusal says when the
-// next submission is allowed; a closed site has no such page.
+// TestPublic: on an open site anyone can create an account and submit within the quotas, and a refusal states when the next submission is
+// allowed; a closed site has no such page.
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	closed := webtest.New(t, true)
@@ -371,7 +371,7 @@ func cancelAll(t *testing.T, d *webtest.Site) {
 	}
 }
 
-// TestCharacters: text counts once it has been read, and a check beyond the quota ends with an explanation.
+// TestCharacters: a text is charged when it has been read, and a check beyond the quota ends with an explanation.
 func TestCharacters(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, false, func(o *web.Options) {
@@ -387,7 +387,7 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// TestLostUploads: an upload that is refused after it was read still counts its bytes, so refused uploads cannot fill the disk.
+// TestLostUploads: an upload that is rejected after it was read is still charged, so rejected uploads cannot fill the disk.
 func TestLostUploads(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
@@ -401,7 +401,7 @@ func TestLostUploads(t *testing.T) {
 	d.SignedIn(t, "bo", store.RoleSubmitter).Upload(http.StatusOK, nil, "one.txt", "one")
 }
 
-// TestStreams: an account can follow only a bounded number of checks at once.
+// TestStreams: an account can follow only a bounded number of checks at a time.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -425,7 +425,7 @@ func TestStreams(t *testing.T) {
 	p.Get(path, http.StatusTooManyRequests)
 }
 
-// TestArchives: the members of an archive count, and an archive with more members than may wait is refused.
+// TestArchives: the members of an archive are charged, and an archive with more members than may wait is rejected.
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, false, func(o *web.Options) {
@@ -442,7 +442,7 @@ func TestArchives(t *testing.T) {
 	p.Upload(http.StatusTooManyRequests, nil, "one.txt", "one")
 }
 
-// TestRates: whoever asks too often is told when to try again, and does not slow others down.
+// TestRates: a caller that asks too often is told when to try again, and does not slow others down.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -504,8 +504,8 @@ func TestRates(t *testing.T) {
 	login("198.51.100.8", "guess", http.StatusForbidden)
 }
 
-// TestDelete: an officer deletes a check from its page and an administrator deletes a document; only those entitled to
-// a receipt can read it.
+// TestDelete: an officer deletes a check on its page and an administrator deletes a document; only people entitled to a receipt can read
+// it.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -555,7 +555,7 @@ func TestDelete(t *testing.T) {
 	call(eraser, `{"reason":"x","tasks":["`+string(id)+`"]}`, http.StatusNotFound)
 }
 
-// TestStrictTransport: a site that people reach by https tells browsers to stay with https; any other site does not.
+// TestStrictTransport: only a site that people reach over https tells browsers to insist on https.
 func TestStrictTransport(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {

@@ -21,9 +21,9 @@ import (
 	"concordat/web"
 )
 
-// The decisions: whoever adds a route decides here who may use it, and a route without a line fails
-// TestEveryRouteIsDecided. The letters are the roles that the route lets in: a administrator, o officer, s submitter, u
-// auditor; "open" also lets in visitors who have not signed in.
+// The decisions: for each route that is added, a line here states who may use it. A route without a line fails TestEveryRouteIsDecided.
+// The letters are the roles with access to the route: a administrator, o officer, s submitter, u auditor; "open" also admits visitors who
+// have not signed in.
 var routeDecisions = map[string]string{
 	"GET /batches":                     "aosu", // submitters see only their own
 	"GET /batches/new":                 "aos",
@@ -45,24 +45,24 @@ var routeDecisions = map[string]string{
 	"POST /rechecks":                   "aos",
 	"GET /static/":                     "open", // style and script
 	"GET /robots.txt":                  "open",
-	"GET /first":                       "open", // with a link
+	"GET /first":                       "open", // requires a link
 	"POST /first":                      "open",
-	"GET /join":                        "open", // with a link
+	"GET /join":                        "open", // requires a link
 	"POST /join":                       "open",
 	"GET /register":                    "open", // if the site is public
 	"POST /register":                   "open",
 	"GET /login":                       "open",
 	"POST /login":                      "open",
-	"GET /login/oidc/{provider}":       "open", // begins a sign-in at the provider
-	"GET /login/oidc/{provider}/back":  "open", // completes it: state, nonce and code (oidc_test.go)
+	"GET /login/oidc/{provider}":       "open", // starts a sign-in at the provider
+	"GET /login/oidc/{provider}/back":  "open", // completes the sign-in: state, nonce and code (oidc_test.go)
 	"GET /lti/jwks":                    "open", // public keys
-	"GET /lti/login":                   "open", // a platform begins a launch
+	"GET /lti/login":                   "open", // a platform starts a launch
 	"POST /lti/login":                  "open",
-	"POST /lti/launch":                 "open", // a signed token of a registered platform
-	"POST /lti/notice":                 "open", // likewise
-	"GET /lti/register":                "open", // with a link from an administrator
+	"POST /lti/launch":                 "open", // requires a signed token of a registered platform
+	"POST /lti/notice":                 "open", // requires a signed token too
+	"GET /lti/register":                "open", // requires a link from an administrator
 	"POST /lti/register":               "open",
-	"GET /lti/again":                   "open", // the next step needs the session of a launch (lti_test.go)
+	"GET /lti/again":                   "open", // the next step requires the session of a launch (lti_test.go)
 	"GET /lti/checks":                  "open",
 	"POST /lti/checks":                 "open",
 	"GET /lti/checks/{id}":             "open",
@@ -70,10 +70,10 @@ var routeDecisions = map[string]string{
 	"GET /lti/configure":               "open",
 	"POST /lti/configure":              "open",
 	"POST /logout":                     "open", // ends only the visitor's own session
-	"POST /language":                   "open", // a cookie
+	"POST /language":                   "open", // sets a cookie
 	"/api/v1/":                         "open",
 	"GET /api/v1/openapi.json":         "open", // the API description
-	"GET /account/webhooks":            "aosu", // their own; administrators see all
+	"GET /account/webhooks":            "aosu", // users see their own; administrators see all
 	"POST /account/webhooks":           "aosu",
 	"GET /account/webhooks/{id}":       "aosu",
 	"POST /account/webhooks/{id}":      "aosu",
@@ -90,7 +90,7 @@ var routeDecisions = map[string]string{
 	"POST /account/sessions": "aosu",
 	"POST /account/password": "aosu",
 
-	"GET /checks/{id}":         "aosu", // for submitters, others' checks do not exist
+	"GET /checks/{id}":         "aosu", // for submitters, other people's checks do not exist
 	"GET /checks/{id}/events":  "aosu",
 	"POST /checks/{id}/cancel": "aos",
 	"GET /checks/{id}/report":  "aosu",
@@ -98,11 +98,11 @@ var routeDecisions = map[string]string{
 	"POST /checks/{id}/notes":  "ao",
 	"POST /checks/{id}/delete": "ao",
 
-	"POST /example":             "a",  // adds the example, or removes it
+	"POST /example":             "a",  // adds or removes the example
 	"POST /checks/{id}/watch":   "ao", // starts or stops watching the check
 	"POST /checks/{id}/library": "ao", // adds the submission to a library or removes it
 
-	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report: decided as for the report
+	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report have the same decision as the report
 	"GET /checks/{id}/sources":           "aosu",
 	"GET /checks/{id}/passages/{number}": "aosu",
 	"GET /checks/{id}/changes":           "aosu",
@@ -148,12 +148,12 @@ var routeDecisions = map[string]string{
 	"GET /admin/storage":          "au",
 	"GET /admin/schemes":          "au",
 	"GET /admin/cluster":          "au",
-	"POST /admin/meaning":         "a", // builds the index of meaning or installs the encoder
+	"POST /admin/meaning":         "a", // builds the index by meaning or installs the encoder
 	"GET /admin/settings":         "au",
 	"POST /admin/settings":        "a",
 	"GET /admin/partners":         "au",
 	"GET /admin/partners/{site}":  "au",
-	"POST /admin/partners":        "a", // makes partners
+	"POST /admin/partners":        "a", // adds partners
 	"POST /admin/partners/{site}": "a",
 	"GET /admin/audit":            "au",
 	"POST /admin/audit":           "au", // verifies the chain
@@ -164,7 +164,7 @@ var routeDecisions = map[string]string{
 	"GET /deletions/{id}": "au",
 }
 
-// apiDecisions are the decisions for the API: the scope that a token needs, and the roles that its owner may have.
+// apiDecisions are the decisions for the API: the required scope of the token and the permitted roles of its owner.
 var apiDecisions = map[string]string{
 	"GET /api/v1/batches":                                     "read aosu",
 	"POST /api/v1/batches":                                    "check aos",
@@ -289,7 +289,7 @@ var apiDecisions = map[string]string{
 	"DELETE /api/v1/admin/libraries/{id}":                     "erase a",
 }
 
-// apiBodies are valid bodies for the operations: an invalid request would be refused before its sender is checked.
+// apiBodies are valid bodies for the operations. An invalid request would be rejected before its sender is checked.
 var apiBodies = map[string]string{
 	"PUT /api/v1/batches/{id}/lineage":            `{"author":true,"group":true,"draft":true,"metadata":false}`,
 	"PUT /api/v1/batches/{id}/pairs/{a}/{b}":      `{"verdict":"count"}`,
@@ -325,8 +325,8 @@ var apiBodies = map[string]string{
 
 var letters = map[store.Role]string{store.RoleAdministrator: "a", store.RoleOfficer: "o", store.RoleSubmitter: "s", store.RoleAuditor: "u"}
 
-// registered returns the patterns that the code of the package registers without roles: every call of Handle and
-// HandleFunc whose first argument is a literal.
+// registered returns the patterns that the package registers without roles, that is, in calls of Handle and HandleFunc whose first
+// argument is a literal.
 func registered(t *testing.T) (out []string) {
 	t.Helper()
 	for _, name := range handlerFiles(t) {
@@ -345,7 +345,7 @@ func registered(t *testing.T) (out []string) {
 			}
 			if p, ok := literal(call.Args[0]); ok {
 				out = append(out, p)
-			} else if name != "web.go" && name != "api/api.go" { // in these, the pattern is a parameter
+			} else if name != "web.go" && name != "api/api.go" { // these files pass the pattern as a parameter
 				t.Errorf("%s registers a pattern that this test cannot read", name)
 			}
 			return true
@@ -354,7 +354,7 @@ func registered(t *testing.T) (out []string) {
 	return out
 }
 
-// handlerFiles returns the files with handlers: those of the pages, of the API, and of the pages for learning platforms.
+// handlerFiles returns the files that contain handlers: those of the pages, of the API, and of the pages for learning platforms.
 func handlerFiles(t *testing.T) (out []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go", "inbox/*.go", "pages/*/*.go"} {
@@ -417,7 +417,7 @@ func operations(t *testing.T, d *webtest.Site) map[string]string {
 	return out
 }
 
-// TestEveryRouteIsDecided: every route has a decision, and every decision a route.
+// TestEveryRouteIsDecided: every route has a decision, and every decision has a route.
 func TestEveryRouteIsDecided(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -477,14 +477,14 @@ func filled(pattern, id string) (method, path string) {
 		method, path = http.MethodGet, method+"nonsense"
 	}
 	path = strings.NewReplacer("{$}", "", "{id}", id, "{name}", "nobody", "{kind}", "check", "{target}", "none").Replace(path)
-	for i := strings.IndexByte(path, '{'); i >= 0; i = strings.IndexByte(path, '{') { // a wildcard that this test does not know
+	for i := strings.IndexByte(path, '{'); i >= 0; i = strings.IndexByte(path, '{') { // a wildcard unknown to this test
 		j := strings.IndexByte(path[i:], '}')
 		path = path[:i] + "1" + path[i+j+1:]
 	}
 	return method, path
 }
 
-// TestRolesAtEveryRoute tries every role, and no role, at every route: visitors without access are refused, and those with access
+// TestRolesAtEveryRoute tries every route with every role and without a role. Visitors without access are refused, and those with access
 // are not refused because of their role.
 func TestRolesAtEveryRoute(t *testing.T) {
 	t.Parallel()
@@ -526,7 +526,7 @@ func TestRolesAtEveryRoute(t *testing.T) {
 	}
 }
 
-// TestTokensAtEveryOperation tries tokens of every role and scope at every operation.
+// TestTokensAtEveryOperation tries every operation with tokens of every role and scope.
 func TestTokensAtEveryOperation(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -605,7 +605,7 @@ func reads(t *testing.T, p *webtest.Person, prog *webtest.Program, id concordat.
 	return out
 }
 
-// TestOthersReports: no route shows a submitter anything of another person's check or lets them change it.
+// TestOthersReports: no route shows a submitter anything of another person's check or lets the submitter change it.
 func TestOthersReports(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -649,8 +649,7 @@ func body(t *testing.T, resp *http.Response) string {
 	}
 }
 
-// TestSubmittersView: through every route, a submitter sees what the policy permits and no more, and each reading is in
-// the audit.
+// TestSubmittersView: every route shows a submitter exactly what the policy permits, and each reading is recorded in the audit.
 func TestSubmittersView(t *testing.T) {
 	t.Parallel()
 	const wording, name = "had begun to fade", "On folios" // words of the source; the submission has others there

@@ -70,7 +70,7 @@ func TestProbingIsSeen(t *testing.T) {
 		t.Helper()
 		for i := range variants {
 			f := sentence.Fingerprint
-			f[i/60] ^= 1 << (i % 60) // 60 bits and 40
+			f[i/60] ^= 1 << (i % 60) // words of 60 and 40 bits
 			jobs++
 			_, err := answers.Answer(ctx, "SOUTH", &concordat.Ask{Job: concordat.JobID{1, jobs}, Epoch: epoch, Scheme: p.Scheme(),
 				Libraries: []concordat.LibraryID{"theses"}, Probe: concordat.ProbeOne, Level: concordat.ShowMetadata, Purpose: "thesis",
@@ -95,7 +95,7 @@ func TestProbingIsSeen(t *testing.T) {
 	}
 }
 
-// TestAdminTasks: a failed task can be restarted, filters narrow the list, and an auditor cannot change a task.
+// TestAdminTasks: a failed task can be restarted, filters restrict the list, and an auditor cannot change a task.
 func TestAdminTasks(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

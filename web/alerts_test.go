@@ -75,8 +75,8 @@ func TestAlertPages(t *testing.T) {
 	}
 }
 
-// TestLaterInReport: the report of a watched check names the documents found since, on its page and in every format, for
-// officers only, and says who has read and handled them.
+// TestLaterInReport: for officers only, the report of a watched check lists the documents found since, on its page and in every format,
+// and states who has read and handled them.
 func TestLaterInReport(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -109,8 +109,8 @@ func TestLaterInReport(t *testing.T) {
 	}
 }
 
-// TestLaterByTheSameAuthor: a document found since may be the author's own, as when a thesis is published after its check; the
-// report says so on its page and in each file, by what the repository, the file or a partner says of its authors.
+// TestLaterByTheSameAuthor: a document found since can be the author's own, for example a thesis published after its check. The report
+// states this on its page and in each file, based on the authors named by the repository, the file or a partner.
 func TestLaterByTheSameAuthor(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

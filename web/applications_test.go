@@ -24,8 +24,8 @@ import (
 // applications is the number of documents of TestApplications.
 const applications = 400
 
-// applicationForm is a batch of 400 texts of calls from CONCORDAT_CORPORA, with the table of their authors and dates. The first
-// half of the previous text is put before every tenth text.
+// applicationForm returns a batch of 400 texts of calls from CONCORDAT_CORPORA, with a table of their authors and dates. Every tenth text
+// begins with the first half of the previous text.
 func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 	body = &bytes.Buffer{}
 	form := multipart.NewWriter(body)
@@ -60,8 +60,8 @@ func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 	return body, form.FormDataContentType()
 }
 
-// TestApplications opens the page of a batch of 400 applications in Chromium: the page and each of its pictures take less than a
-// second of processor time, and no list is longer than a screen unless it was opened. It logs the figures.
+// TestApplications opens the page of a batch of 400 applications in Chromium. The page and each of its pictures take less than a second
+// of processor time, and no list is longer than a screen unless it is opened. The test logs the figures.
 func TestApplications(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CONCORDAT_LONG") == "" {
@@ -77,12 +77,12 @@ func TestApplications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = resp.Body.Close() // only the address is wanted
+	_ = resp.Body.Close() // only the address is needed
 	path := resp.Request.URL.Path
 	if b := d.AwaitBatch(t, path); b.State != "done" {
 		t.Fatalf("the batch is %s: %v", b.State, b.Cause)
 	}
-	// Processor time of the page's thread, which other work on the machine does not affect.
+	// Processor time of the page's thread, unaffected by other work on the machine.
 	var before float64
 	cost := func(name string, actions ...chromedp.Action) {
 		t.Helper()
@@ -132,8 +132,8 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 const (
 	nextFrame = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`
 
-	// measured returns the size of the page as sent in kB, the ms until it was loaded, its height in windows of 900 pixels, the
-	// numbers of its elements and of the pairs that it lists, and the figures at its head: pairs and clusters.
+	// measured returns the size of the page as sent in kB, the ms until it was loaded, its height in windows of 900 pixels, the numbers
+	// of its elements and of the listed pairs, and the numbers of pairs and clusters shown at its top.
 	measured = `(() => {
 	const figures = document.querySelectorAll(".figures strong"); // documents, pairs, clusters
 	const n = performance.getEntriesByType("navigation")[0];

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// unchanging are the actions that the method Audit may record: they change nothing, or were refused.
+// unchanging are the actions that the method Audit may record because they change nothing or were refused.
 var unchanging = map[string]bool{"audit_verified": true, "audit_exported": true, "request_read": true, "batch_read": true,
 	"report_read": true, "original_read": true, "password_refused": true, "login": true, "lti_launch": true}
 
-// TestAuditedWithTheChange: an audit entry written after its change could be lost in a crash between the two. A change
-// is therefore recorded in its own transaction, and the method Audit records only what changes nothing.
+// TestAuditedWithTheChange: a crash between a change and its audit entry could lose the entry if it were written afterwards. A change is
+// therefore recorded in its own transaction, and the method Audit records only actions that change nothing.
 func TestAuditedWithTheChange(t *testing.T) {
 	t.Parallel()
 	found := 0

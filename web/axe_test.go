@@ -27,8 +27,8 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// shownPages maps the pattern of each page to its addresses; C stands for a check with a report. A page that is neither
-// here nor in unshownPages fails TestAccessible.
+// shownPages maps the pattern of each page to its addresses; C is a placeholder for a check with a report. A page that is in neither
+// shownPages nor unshownPages fails TestAccessible.
 var shownPages = map[string][]string{
 	"GET /checks":                        {"/checks"},
 	"GET /checks/new":                    {"/checks/new"},
@@ -74,7 +74,7 @@ var shownPages = map[string][]string{
 	"GET /rechecks":                      {"/rechecks"},
 }
 
-// unshownPages are GET patterns without a page to look at.
+// unshownPages are GET patterns without a visible page.
 var unshownPages = map[string]string{
 	"GET /{$}":                        "goes on to the checks",
 	"GET /checks/{id}/events":         "a stream",
@@ -88,10 +88,10 @@ var unshownPages = map[string]string{
 	"GET /deletions/{id}":             "a receipt, to be kept",
 }
 
-// openPages are shown to visitors who have not signed in.
+// openPages are pages for visitors who have not signed in.
 var openPages = []string{"/login", "/join?key=none", "/first?key=none"}
 
-// standsOut names the first element that makes a page wider than its window; empty if none does.
+// standsOut returns the first element that makes a page wider than its window, or an empty text if none does.
 const standsOut = `(() => {
 	const root = document.documentElement, width = root.clientWidth;
 	if (root.scrollWidth <= width) return "";
@@ -100,9 +100,9 @@ const standsOut = `(() => {
 	return last ? last.outerHTML.slice(0, 300) : "something";
 })()`
 
-// cut names the first element whose words cannot be read in full in place: a table that must be scrolled sideways in a narrow
-// window (a matrix may), a cell whose label overflows into the next, or content wider than the box that clips it. It is empty if
-// there is none.
+// cut returns the first element whose words cannot be read in full in place: a table other than a matrix that must be scrolled sideways
+// in a narrow window, a cell whose label overflows into the next, or content wider than the box that clips it. It returns an empty text
+// if there is none.
 const cut = `(() => {
 	const shown = e => e.checkVisibility() && !e.closest(".hidden, .vh, nav, pre, .charts, .matrix, .picture, textarea, input, select, .site");
 	for (const e of document.querySelectorAll(".scroll")) {
@@ -118,9 +118,9 @@ const cut = `(() => {
 	return "";
 })()`
 
-// untranslated returns an English text of the language table that occurs in words, the text of a page in another language,
-// and in no text of that language; empty if there is none. It ignores short texts, which may be part of a name, and texts
-// with placeholders.
+// untranslated returns an English text of the language table that occurs on a page in another language (words is the page's text) but in
+// none of that language's texts. It returns "" if there is none. It ignores short texts, which can be part of a name, and texts with
+// placeholders.
 func untranslated(tag, words string) string {
 	var english, other map[string]string
 	for l, into := range map[string]*map[string]string{"en": &english, tag: &other} {
@@ -132,7 +132,7 @@ func untranslated(tag, words string) string {
 			return err.Error()
 		}
 	}
-	there := strings.Join(slices.Collect(maps.Values(other)), "\n") // some words are the same in both
+	there := strings.Join(slices.Collect(maps.Values(other)), "\n") // some words are the same in both languages
 	for _, text := range english {
 		if len(text) >= 12 && !strings.ContainsAny(text, "%{") && !strings.Contains(there, text) && strings.Contains(words, text) {
 			return text
@@ -148,7 +148,7 @@ type look struct {
 	dark     bool
 }
 
-// looks returns the combinations that TestAccessible uses: each language, width and theme once, or all combinations if pictures are kept.
+// looks returns the combinations for TestAccessible: all of them if pictures are kept, and otherwise each language, width and theme once.
 func looks() []look {
 	if os.Getenv("CONCORDAT_SHOTS") == "" {
 		return []look{{"de", 390, true}, {"en", 1360, false}, {"zh-Hans", 390, false}}
@@ -162,19 +162,19 @@ func looks() []look {
 	return all
 }
 
-// name returns the name of a picture's file.
+// name returns the file name of a picture.
 func (l look) name(path string) string {
 	theme := map[bool]string{true: "dark", false: "light"}[l.dark]
 	return "page" + strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path) + "-" + l.language + "-" + theme
 }
 
-// theme chooses the colours as a person's system would.
+// theme selects the colours as a person's system would.
 func (l look) theme() chromedp.Action {
 	value := map[bool]string{true: "dark", false: "light"}[l.dark]
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// shownSite returns a site with something on every page, its administrator ada, and a replacer that adapts the addresses of shownPages to
+// shownSite returns a site with content on every page, its administrator ada, and a replacer that adapts the addresses of shownPages to
 // the site.
 func shownSite(t *testing.T) (*webtest.Site, *webtest.Person, *strings.Replacer) {
 	t.Helper()
@@ -207,8 +207,8 @@ func shownSite(t *testing.T) (*webtest.Site, *webtest.Person, *strings.Replacer)
 		"/PDF", "/"+string(ids["paged.pdf"]), "/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 }
 
-// TestAccessible: axe-core finds no fault on any page, narrow and dark in German, and in make rest also wide in English and
-// narrow in Chinese.
+// TestAccessible: axe-core finds no fault on any page, narrow and dark in German; make rest also tests wide in English and narrow in
+// Chinese.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -237,7 +237,7 @@ func TestAccessible(t *testing.T) {
 		cookie := func(name, value string) chromedp.Action {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
-		// The time of a window is limited, but is enough for a few pages on any machine.
+		// The lifetime of a window is limited but sufficient for a few pages on any machine.
 		open := func(t *testing.T, session string) context.Context {
 			t.Helper()
 			ctx := webtest.Window(t, look.width)

@@ -71,7 +71,7 @@ func TestBatchPages(t *testing.T) {
 	for _, bad := range []string{"/tables/all.csv", "/pairs/1/1", "/pairs/1/9", "/pairs/x/2", "/pairs/0/1"} {
 		ann.Get(path+bad, http.StatusNotFound)
 	}
-	// Other people's batches do not exist.
+	// For other people, the batch does not exist.
 	for _, sub := range []string{"", "/pairs/1/2", "/tables/pairs.csv", "/events"} {
 		bob.Get(path+sub, http.StatusNotFound)
 	}
@@ -135,7 +135,7 @@ func readsPair(p *webtest.Person, path, id string) {
 	// A form cannot lead back to another site.
 	p.Wants(p.Post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"rules"}, "back": {"//elsewhere.example/batches/x/pairs/1/2"}}),
 		`id="pairs-list"`)
-	// By the smaller share, by both, or by name: the lists contain all pairs.
+	// The lists contain all pairs, in the order of the larger share, the smaller share and the name.
 	for _, order := range []string{"share", "both", "name"} {
 		p.Wants(p.Get(path+"?min=1&sort="+order, http.StatusOK), "/pairs/1/2?", "/pairs/1/4?", `<option value="`+order+`" selected>`)
 	}
@@ -227,7 +227,7 @@ func TestBatchAPI(t *testing.T) {
 	cyd.Call("POST", at+"/cancel", http.StatusNotFound, &webtest.Problem{})
 }
 
-// TestBatchStreams: pages that follow batches count together with those that follow checks, and end with the site.
+// TestBatchStreams: pages that follow batches and checks share one limit, and their streams end with the site.
 func TestBatchStreams(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -254,8 +254,7 @@ func TestBatchStreams(t *testing.T) {
 	}
 }
 
-// TestBatchByKeyboard submits a batch with the keyboard alone, waits on its page without touching it, and
-// reads a pair.
+// TestBatchByKeyboard submits a batch using only the keyboard, waits on its page without any input, and reads a pair.
 func TestBatchByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -304,8 +303,8 @@ func TestBatchByKeyboard(t *testing.T) {
 	}
 }
 
-// TestBatchRules: the pages, the files and the API show the reports of a batch by the rules that the batch keeps, not
-// by the site's, and do not report any of its documents as deleted.
+// TestBatchRules: the pages, the files and the API show the reports of a batch under the batch's rules instead of the site's, and report
+// none of its documents as deleted.
 func TestBatchRules(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

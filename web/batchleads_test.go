@@ -50,8 +50,8 @@ func leadBatch(t *testing.T, d *webtest.Site) string {
 	return "/batches/" + id
 }
 
-// TestBatchLeadPages: a lead of a batch is listed apart from the pairs, with both texts and a side-by-side view; an officer decides on it
-// with a reason for both reports, and undoes the decision; tables and the API show it.
+// TestBatchLeadPages: a batch's leads are listed apart from its pairs, with both texts and a side-by-side view. An officer decides on a
+// lead in both reports, with a reason, and undoes the decision. Tables and the API show it.
 func TestBatchLeadPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -13,7 +13,7 @@ import (
 	"concordat/web"
 )
 
-// TestBatchSeen: through every route, what submitters see of a batch is limited by the same policy as their reports.
+// TestBatchSeen: the policy for reports also limits what submitters see of a batch, on every route.
 func TestBatchSeen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -104,7 +104,7 @@ func seesBatch(p *webtest.Person, path string, wording, pair, share bool) {
 	}
 }
 
-// TestFormsKeepWhatWasEntered: a rejected form comes back with the user's entries, and gives the reason in the user's language.
+// TestFormsKeepWhatWasEntered: a rejected form is shown again with the user's entries and the reason in the user's language.
 func TestFormsKeepWhatWasEntered(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -21,9 +21,9 @@ import (
 	"concordat/store"
 )
 
-// BenchmarkThesis measures the pages of a report of 600,000 characters with 2,000 passages, in milliseconds of CPU: the
-// report page with nothing cached, and again; a page of the text, a passage, two texts side by side; and excluding or
-// including a source, with the page that follows.
+// BenchmarkThesis measures the pages of a report on 600,000 characters with 2,000 passages, in milliseconds of CPU: the report page
+// without and with a cache; a page of the text, a passage, two texts side by side; and excluding or including a source, with the page
+// that follows.
 func BenchmarkThesis(b *testing.B) {
 	d := webtest.New(b, true)
 	f := webtest.Thesis(b, thesisCharacters, thesisPassages, thesisSources)
@@ -75,7 +75,7 @@ func BenchmarkThesis(b *testing.B) {
 		return get(fmt.Sprintf("/checks/long/compare?site=here&library=theses&document=source-%03d.txt", i%100))
 	})
 	measure("rules", func(i int) int {
-		// The rules differ each time, so that no report by them is cached.
+		// The rules differ each time, so that their report is not in the cache.
 		action := []string{"exclude-source", "include-source"}[i/thesisSources%2]
 		to := do(http.MethodPost, "/checks/long/rules", url.Values{"action": {action}, "site": {"here"}, "library": {"theses"},
 			"document": {fmt.Sprintf("source-%03d.txt", i%thesisSources)}}).Header().Get("Location")
@@ -115,9 +115,9 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// BenchmarkThesisInBrowser opens the same report in Chromium and scrolls through the whole text. It reports, in
-// milliseconds of the browser's clock, when the page became usable (its script has run), how long the longest task then
-// took, and the median, the 95th percentile and the maximum of the frame times while scrolling.
+// BenchmarkThesisInBrowser opens the same report in Chromium and scrolls through the whole text. It reports, in milliseconds by the
+// browser's clock, the time until the page was usable (its script has run), the duration of the longest task afterwards, and the median,
+// the 95th percentile and the maximum of the frame times while scrolling.
 func BenchmarkThesisInBrowser(b *testing.B) {
 	d := webtest.New(b, true)
 	d.AddFinished(b, "long", "olga", webtest.Thesis(b, thesisCharacters, thesisPassages, thesisSources))
@@ -155,7 +155,7 @@ func BenchmarkThesisInBrowser(b *testing.B) {
 	}
 }
 
-// scrollThrough reads the timing of the page and scrolls through the text, a third of a screen per frame.
+// scrollThrough reads the page's timing and scrolls through the text, a third of a screen per frame.
 const scrollThrough = `(async () => {
 	const nav = performance.getEntriesByType("navigation")[0];
 	const out = { Interactive: nav.domContentLoadedEventEnd, Complete: nav.loadEventEnd, Longest: 0 };

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestReportOnPaper: a report printed from its page begins with the two pages for a committee, continues with the text and its
-// sources, and has nothing to click.
+// TestReportOnPaper: the printed page of a report begins with the two pages for a committee, continues with the text and its sources, and
+// contains nothing to click.
 func TestReportOnPaper(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("pdftotext"); err != nil {

@@ -88,8 +88,8 @@ func TestHandingInInBrowser(t *testing.T) {
 	}
 }
 
-// TestProgressInBrowser: the page of a waiting check says why it waits, reconnects by itself, and shows the result once
-// there is one.
+// TestProgressInBrowser: the page of a waiting check states why it waits, reconnects automatically, and shows the result when there is
+// one.
 func TestProgressInBrowser(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -129,7 +129,7 @@ func TestProgressInBrowser(t *testing.T) {
 	}
 }
 
-// TestAdministrationInBrowser opens every page of the administration and of a library, wide and narrow.
+// TestAdministrationInBrowser opens every administration page and library page, wide and narrow.
 func TestAdministrationInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -166,21 +166,21 @@ func TestAdministrationInBrowser(t *testing.T) {
 			chromedp.Focus("form[data-upload] button:not([type])", chromedp.ByQuery),
 			chromedp.KeyEvent(kb.Enter),
 			chromedp.WaitVisible("#lately", chromedp.ByQuery),
-			// Once all are added, the page reloads and lists the document.
+			// After the last addition, the page reloads and lists the document.
 			chromedp.WaitVisible("section[aria-labelledby=documents] tbody tr:nth-child(2)", chromedp.ByQuery),
 			webtest.Shot(t, "added", width)); err != nil {
 			t.Fatal(err, complaints())
 		}
 		for _, c := range complaints() {
-			if !strings.HasPrefix(c, "request for data:") { // pictures of the browser's own, for example in a date field
+			if !strings.HasPrefix(c, "request for data:") { // images of the browser's own, for example in a date field
 				t.Errorf("%d: %s", width, c)
 			}
 		}
 	}
 }
 
-// TestRefusedStay: the list of files that a library refused survives a reload of the page, such as the one after a library gets its
-// first documents, until someone dismisses it.
+// TestRefusedStay: the list of files that a library rejected survives a reload of the page, for example after a library gets its first
+// documents, until someone dismisses it.
 func TestRefusedStay(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -215,8 +215,8 @@ func TestRefusedStay(t *testing.T) {
 	}
 }
 
-// TestHeaderOnOneRow: the header of an administrator's pages is one row on a screen of 1280 pixels, however long the names of the
-// site and of the account are, in each language; no link of the navigation is cut off.
+// TestHeaderOnOneRow: on a screen of 1280 pixels, the header of an administrator's pages is one row in each language, even with long
+// names of the site and the account, and no navigation link is cut off.
 func TestHeaderOnOneRow(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -245,8 +245,8 @@ func TestHeaderOnOneRow(t *testing.T) {
 	}
 }
 
-// TestOneSubmissionInBrowser: files and a pasted text that form one submission go in with one request, under one title, and the
-// page of their check opens.
+// TestOneSubmissionInBrowser: files and a pasted text that form one submission are sent in one request, under one title, and the page of
+// their check opens.
 func TestOneSubmissionInBrowser(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -283,7 +283,7 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 	}
 }
 
-// TestOfficersSeeEachOther: an officer who reads a case sees without reloading what another does: who did it, the score, the
+// TestOfficersSeeEachOther: an officer who reads a case sees another officer's actions without reloading: who acted, the score, the
 // verdict and the comments.
 func TestOfficersSeeEachOther(t *testing.T) {
 	t.Parallel()
@@ -320,8 +320,8 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	}
 }
 
-// TestMarksFollow: when another officer changes the rules, the marks in an open text change without a click, and the reader's
-// place and focus stay; but not while a passage is open, words are selected or a form is being filled in.
+// TestMarksFollow: when another officer changes the rules, the marks in an open text are updated automatically, and the reader's place
+// and focus are preserved; nothing is updated while a passage is open, words are selected or a form is being filled in.
 func TestMarksFollow(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -333,8 +333,8 @@ func TestMarksFollow(t *testing.T) {
 	}
 	type state struct {
 		Marks  string  // classes and numbers of the marks on the page of the text
-		Top    float64 // of the paragraph with the focus, in pixels of the window
-		Focus  string  // mark that has the focus
+		Top    float64 // position of the paragraph with the focus, in pixels of the window
+		Focus  string  // mark with the focus
 		Least  string  // as in the form of the rules
 		Offers int     // notices that offer to show the change
 	}
@@ -377,7 +377,7 @@ func TestMarksFollow(t *testing.T) {
 		t.Errorf("the reader was at %v in %q, and is at %v in %q", before.Top, before.Focus, after.Top, after.Focus)
 	}
 
-	// Each of these keeps the page as it is, as the next notice, eight seconds later, shows.
+	// Each of these prevents updates of the page. The next notice, eight seconds later, shows this.
 	for i, one := range []struct {
 		name, begin, end string
 	}{
@@ -404,7 +404,7 @@ func TestMarksFollow(t *testing.T) {
 		}
 	}
 
-	// A comment begun while the text is being fetched survives.
+	// A comment begun while the text is being fetched is preserved.
 	do(chromedp.Evaluate(`(() => {
 		const unheld = window.fetch, comment = document.querySelector("#comment"), held = [];
 		window.fetch = async (to) => {
@@ -417,7 +417,7 @@ func TestMarksFollow(t *testing.T) {
 	least("700")
 	wait(`window.underway()`)
 	do(chromedp.Evaluate(`window.release(); undefined`, nil))
-	wait(`document.documentElement.style.overflowAnchor === ""`) // the page no longer follows changes
+	wait(`document.documentElement.style.overflowAnchor === ""`) // the page has stopped following changes
 	var written string
 	do(chromedp.Evaluate(`document.querySelector("#comment").value`, &written))
 	if written != "so far" {

@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-// TestInboxGroups: a batch or an archive is one row in the list of checks and leads to its own list; users who see every report can
-// sort and filter the list by what reports say, and its address keeps the choice.
+// TestInboxGroups: a batch or an archive is one row in the list of checks and leads to its own list. Users who see every report can sort
+// and filter the list by figures from the reports, and its address contains the selection.
 func TestInboxGroups(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -16,8 +16,8 @@ import (
 	"concordat/web"
 )
 
-// TestCases: the list of checks can be filtered by progress, reviewer and title, and several checks can be assigned and
-// given a due date at once, but only by users who decide on checks.
+// TestCases: the list of checks can be filtered by progress, reviewer and title, and several checks can be assigned and given a due date
+// at once, but only by users who decide on checks.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -91,8 +91,9 @@ func testNamed(t *testing.T, d *webtest.Site, olga *webtest.Person, id string) {
 	olga.Wants(olga.Get("/checks/"+id, http.StatusOK), "Olga Officer (olga)", "Olga Officer (otto)")
 }
 
-// TestSubmissionsMeet: two similar submissions match once the first is in a library, to which an officer's request or, under the
-// site's rule, a verdict adds it. A repeated check of the first does not match itself, and once it is removed, nothing matches it.
+// TestSubmissionsMeet: two similar submissions match once the first is in a library, to which it is added at an officer's request or,
+// under the site's rule, after a verdict. A recheck of the first submission does not match itself, and after its removal nothing matches
+// it.
 func TestSubmissionsMeet(t *testing.T) {
 	t.Parallel()
 	var rule atomic.Value
@@ -172,7 +173,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if strings.Contains(sources(third), name) {
 		t.Error("a submission that was removed is met")
 	}
-	// Under that rule, a verdict adds it without a request.
+	// Under this rule, a verdict adds it without a request.
 	rule.Store(web.AddAfterVerdict)
 	olga.Post("/checks/"+string(third)+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be looked at"}})
 	if got := prog.Exchange(http.MethodGet, "/checks/"+string(third)+"/library", "", http.StatusOK); got["state"] != "out" ||
@@ -196,8 +197,8 @@ func TestSubmissionsMeet(t *testing.T) {
 	olga.Wants(audit, "submission_added", "submission_removed")
 }
 
-// TestAdditionCancelled: a waiting addition can be cancelled; while a worker carries it out, cancelling is refused, because the
-// document may be there at any moment.
+// TestAdditionCancelled: a waiting addition can be cancelled; while a worker performs it, cancelling is refused, because the document can
+// be added at any moment.
 func TestAdditionCancelled(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
@@ -228,8 +229,8 @@ func TestAdditionCancelled(t *testing.T) {
 	}
 }
 
-// TestCaseLibraryFromCache: the cached report shows whether a submission can be added to a library, so showing a case again
-// unpacks nothing. Here the stored findings can no longer be unpacked at all.
+// TestCaseLibraryFromCache: the cached report shows whether a submission can be added to a library, so showing a case again unpacks
+// nothing. Here the stored findings can no longer be unpacked.
 func TestCaseLibraryFromCache(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {

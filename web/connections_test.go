@@ -50,7 +50,7 @@ func boundSite(t *testing.T, most int, request time.Duration) (d *webtest.Site, 
 	return d, l
 }
 
-// from returns a client that calls from an address of the loopback network, on at most one connection.
+// from returns a client that uses an address of the loopback network and at most one connection.
 func from(t *testing.T, address string, jar http.CookieJar) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	tr := &http.Transport{DialContext: dialer.DialContext, MaxConnsPerHost: 1}
@@ -73,7 +73,7 @@ func slow(t *testing.T, d *webtest.Site, address string) net.Conn {
 	return c
 }
 
-// TestConnections: connections are limited in total and per address; newcomers get in, and known users stay connected.
+// TestConnections: connections are limited in total and per address; newcomers are admitted, and known users stay connected.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	const most = 40
@@ -91,7 +91,7 @@ func TestConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection continues
+		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection can be reused
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
@@ -104,7 +104,7 @@ func TestConnections(t *testing.T) {
 		if k, s := web.Connections(l); k != 1 || s > bound || k+s > most {
 			t.Errorf("%s: %d known and %d strange, want 1 and at most %d", what, k, s, bound)
 		}
-		look(from(t, "127.0.0.9", nil), "/login", http.StatusOK) // someone new
+		look(from(t, "127.0.0.9", nil), "/login", http.StatusOK) // a new visitor
 		if !look(olga, "/checks", http.StatusOK) {
 			t.Errorf("%s: the connection of somebody known was closed", what)
 		}
@@ -118,7 +118,7 @@ func TestConnections(t *testing.T) {
 		slow(t, d, fmt.Sprint("127.0.1.", 1+i%50))
 	}
 	held("fifty addresses", most)
-	// Members who open many connections leave room too: they have at most half of all while strangers arrive.
+	// Known users with many connections leave room too: they keep at most half of all connections while strangers arrive.
 	for i := range 2 * most {
 		look(from(t, fmt.Sprint("127.0.2.", 1+i%50), known.Jar), "/checks", http.StatusOK)
 	}
@@ -128,8 +128,7 @@ func TestConnections(t *testing.T) {
 	look(from(t, "127.0.0.9", nil), "/login", http.StatusOK)
 }
 
-// TestSlowRequests: a request that does not arrive is abandoned, files from a known user may arrive slowly, and an answer may
-// take its time.
+// TestSlowRequests: an incomplete request is abandoned, a known user may send files slowly, and an answer may take long.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second // long enough for a complete request on a busy machine
@@ -148,7 +147,7 @@ func TestSlowRequests(t *testing.T) {
 	if resp.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("half a body of JSON: %s", resp.Status)
 	}
-	// This file takes three times as long as a request may.
+	// This file takes three times as long as the time limit for a request.
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
 	f, err := m.CreateFormFile("file", "essay.txt")
@@ -163,7 +162,7 @@ func TestSlowRequests(t *testing.T) {
 	p.Send(r, http.StatusOK)
 }
 
-// paced reads in ten steps that take the given time in total.
+// paced is a reader that takes the given total time in ten steps.
 type paced struct {
 	b    *bytes.Buffer
 	took time.Duration
@@ -196,7 +195,7 @@ func half(t *testing.T, d *webtest.Site, request string) *http.Response {
 	return resp
 }
 
-// TestLongAnswers: the time limit applies to the request only: an answer that takes longer is not cut short, with or without a body.
+// TestLongAnswers: the time limit applies only to the request: an answer that takes longer is not truncated, with or without a body.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

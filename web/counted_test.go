@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// formed returns findings for a text that fills in a form, compared with another text that does; the form itself was not given.
+// formed returns findings for a text that fills in a form, compared with another such text; the form itself is not a template.
 func formed() *report.Findings {
 	const question = "Describe the aims of your project in no more than two hundred words."
 	text := question + "\n\n" + strings.Repeat("Nobody else has written about the gauges of this valley. ", 20)
@@ -26,8 +26,8 @@ func formed() *report.Findings {
 			Kind:       concordat.KindVerbatim, Similarity: 1, Text: question, Wording: concordat.KindForm, Why: "instruction"}}}
 }
 
-// TestCountWording: wording that reads like a form is shown with the reason and does not count until it is counted by
-// hand, with a reason, without JavaScript; this can be undone, and programs can do both.
+// TestCountWording: wording that resembles a form is shown with the reason and does not count. An officer can count it, with a reason,
+// without JavaScript; this can be undone, and programs can do both.
 func TestCountWording(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -63,7 +63,7 @@ func TestCountWording(t *testing.T) {
 		f.Set("at", "passage")
 		return ada.Post("/checks/one/rules", want, f)
 	}
-	change(http.StatusBadRequest, url.Values{"action": {"count-wording"}}) // no reason
+	change(http.StatusBadRequest, url.Values{"action": {"count-wording"}}) // the reason is missing
 	page = change(http.StatusOK, url.Values{"action": {"count-wording"}, "comment": {"it is her own question"}})
 	if read(); got.Coverage == 0 || !got.Wording[0].Counted || len(got.Rules.Wording) != 1 || got.Rules.Wording[0].By != "ada" ||
 		got.Rules.Wording[0].Comment != "it is her own question" {
@@ -117,8 +117,8 @@ func TestCountWording(t *testing.T) {
 	}
 }
 
-// TestDecideForLibrary: next to undecided wording, an administrator can decide for every check of a library that contains it; an
-// officer cannot.
+// TestDecideForLibrary: next to undecided wording, an administrator can decide for all checks of a library that contains it; an officer
+// cannot.
 func TestDecideForLibrary(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

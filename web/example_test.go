@@ -13,7 +13,7 @@ import (
 )
 
 // TestExample: the administrator of a site without checks adds the example with one click, reads its report, and removes all of it with
-// another; others are not offered it.
+// another click; other users are not offered it.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, false, func(o *web.Options) {

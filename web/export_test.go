@@ -15,13 +15,13 @@ import (
 	"concordat/web/limit"
 )
 
-// HasMessage reports whether a text with that key exists.
+// HasMessage reports whether a message with this key exists.
 func HasMessage(key string) bool { return language.English.Say(key) != key }
 
-// AccountName returns the account name of a person for whom a provider sends the claim.
+// AccountName returns the account name for a person with the given claim from a provider.
 func AccountName(claim string) string { return accountName(claim, &identity{}) }
 
-// Access names the roles that may open a page.
+// Access is a page with the roles that may open it.
 type Access struct {
 	Pattern string
 	Roles   []store.Role
@@ -49,7 +49,7 @@ func (w *Web) BoundReportCache(bytes int) {
 	w.cache.most = bytes
 }
 
-// Shelved returns how many bytes are cached.
+// Shelved returns the number of bytes in the cache.
 func (w *Web) Shelved() int {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -63,13 +63,13 @@ func (w *Web) Shelved() int {
 	return sum
 }
 
-// JoinLink creates a link for choosing a password and returns its path.
+// JoinLink creates a link for setting a password and returns its path.
 func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 	_, link, err := w.People.NewLink(ctx, "test", name)
 	return JoinPath(link), err
 }
 
-// LockAccount uses up an account's allowance of wrong passwords, from as many addresses as necessary.
+// LockAccount exhausts an account's allowance of wrong passwords, from as many addresses as necessary.
 func (w *Web) LockAccount(name string) {
 	for i := 0; ; i++ {
 		try, wait := w.throttle.Begin(name, "address "+strconv.Itoa(i))
@@ -80,25 +80,25 @@ func (w *Web) LockAccount(name string) {
 	}
 }
 
-// Waiting returns how many password checks are waiting.
+// Waiting returns the number of waiting password checks.
 func (w *Web) Waiting() int { return w.hashing.Waiters() }
 
-// SetRequestTime sets how long a request may take to arrive.
+// SetRequestTime sets the time limit for receiving a request.
 func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
 
-// Connections returns how many connections a listener of Web.Listener counts.
+// Connections returns the numbers of connections that a listener from Web.Listener counts.
 func Connections(l net.Listener) (known, strange int) { return l.(*limit.Listener).Counts() }
 
 // Way exports way.
 type Way struct{ w *way }
 
-// NewWay returns the way to a provider with this issuer.
+// NewWay returns the way to a provider with the given issuer.
 func NewWay(issuer string) *Way { return &Way{newWay(issuer)} }
 
-// Client returns a client that uses this way.
+// Client returns a client whose connections use the way.
 func (w *Way) Client() *http.Client { return &http.Client{Transport: w.w.transport()} }
 
-// Proven notes that the issuer has answered.
+// Proven records that the issuer has answered.
 func (w *Way) Proven() { w.w.proven() }
 
 // StatusOf returns the statuses with which a page and the API answer an error, the type of the API's problem, and the page.

@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// TestPartlyDoneSaysWhy: next to its state, a report names each partner that answered incompletely, and no other.
+// TestPartlyDoneSaysWhy: next to its state, a report lists the partners that answered incompletely, and no others.
 func TestPartlyDoneSaysWhy(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -61,8 +61,8 @@ func TestSubmitterIsSentNowhereElse(t *testing.T) {
 	}
 }
 
-// TestHealthCountsAsTasksDo: like the page of tasks, the health page counts checks that failed because of their files apart
-// from those that failed because of the site.
+// TestHealthCountsAsTasksDo: like the page of tasks, the health page counts checks that failed because of their files separately from
+// those that failed because of the site.
 func TestHealthCountsAsTasksDo(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -76,7 +76,7 @@ func TestHealthCountsAsTasksDo(t *testing.T) {
 	}
 }
 
-// TestPictureIsDarkInTheDark: the picture of a cluster has a dark background if the page has one.
+// TestPictureIsDarkInTheDark: the picture of a cluster has a dark background on a dark page.
 func TestPictureIsDarkInTheDark(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -161,8 +161,8 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: if the site does not answer a script, for example during a restart or while the user leaves the page, the page stays as
-// it is, without pictures and without errors.
+// TestNoAnswer: if the site does not answer a script, for example during a restart or while the user leaves the page, the page is
+// unchanged, without pictures and without errors.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -176,7 +176,7 @@ func TestNoAnswer(t *testing.T) {
 		}),
 		chromedp.Navigate(d.URL+path), webtest.Until(`document.querySelector("[data-charts]").hidden`),
 		chromedp.Evaluate(`dispatchEvent(new Event("changed")); undefined`, nil),
-		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then the browser has reported what it refused
+		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then the browser has reported refusals
 		t.Fatal(err)
 	}
 	for _, c := range complaints() {
@@ -184,8 +184,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestOriginalOfSeveralFiles: a passage of a submission of several files links to its page in the right file; a passage of a file
-// without pages has no link.
+// TestOriginalOfSeveralFiles: a passage in a submission of several files links to its page in the right file; a passage in a file without
+// pages has no link.
 func TestOriginalOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -217,7 +217,7 @@ func TestOriginalOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestLibraryNames: the permanent name of a library can be used unchanged in addresses and commands; people see its title.
+// TestLibraryNames: the permanent name of a library can be used unchanged in addresses and commands, while people see its title.
 func TestLibraryNames(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

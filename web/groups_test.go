@@ -37,8 +37,8 @@ func twoGroups() *report.Findings {
 	return f
 }
 
-// TestGroupsOverTheText: each group of passages has a button with its share that excludes the group and counts it again; the
-// quotation with its source can be counted with its group or alone; undo works; users who may only read see no buttons.
+// TestGroupsOverTheText: each group of passages has a button that shows its share and excludes the group or counts it again; the
+// quotation with its source can be counted with its group or alone; undo works; users with read-only access see no buttons.
 func TestGroupsOverTheText(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -17,7 +17,7 @@ import (
 	"concordat/web"
 )
 
-// lines is a log for concurrent writers.
+// lines is a log that is safe for concurrent writers.
 type lines struct {
 	mu sync.Mutex // guards b
 	b  bytes.Buffer
@@ -35,8 +35,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestPanic: a panic is answered with status 500, as a problem to programs and as a page to people, logged once and counted; an
-// answer that had begun is cut short.
+// TestPanic: a panic is answered with status 500, as a problem for programs and as a page for people, and is logged once and counted; an
+// answer that has begun is broken off.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var log lines

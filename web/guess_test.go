@@ -39,7 +39,7 @@ func guarded(t *testing.T, cost passwords.Cost) (d *webtest.Site, bo *webtest.Pe
 	return d, bo
 }
 
-// posted sends a form as if from an address and returns the status, without following a redirect.
+// posted sends a form from the given address and returns the status, without following a redirection.
 func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (code int, retry string) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -58,8 +58,8 @@ func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (
 	return resp.StatusCode, resp.Header.Get("Retry-After")
 }
 
-// TestGuessesAtOnce: of 300 simultaneous guesses, no more are tried than may fail, however they are spread, and another user can
-// sign in within a second in the meantime.
+// TestGuessesAtOnce: of 300 simultaneous guesses, from any number of addresses, no more are tried than are allowed to fail, and another
+// user can sign in within a second at the same time.
 func TestGuessesAtOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -76,7 +76,7 @@ func TestGuessesAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		from  func(int) string
 		ask   func(int) (string, url.Values)
-		bound int // tries
+		bound int // maximum number of tries
 		slow  bool
 	}{
 		"one account from one address":   {one, signIn(func(int) string { return "bo" }), 5, false},
@@ -134,12 +134,12 @@ func TestGuessesAtOnce(t *testing.T) {
 			code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.2", zoe)
 			took, meanwhile := time.Since(began), tried()-before
 			t.Logf("alone %v, meanwhile %v, beside %d guesses", alone.Round(time.Millisecond), took.Round(time.Millisecond), meanwhile)
-			// A guess or two are being tried when zoe comes; more answers may be under way, but far fewer than the guesses that
-			// came before her.
+			// One or two guesses are being tried when zoe signs in; more answers may be pending, but far fewer than the guesses sent
+			// before.
 			if code != http.StatusSeeOther || meanwhile > guesses/20 {
 				t.Errorf("zoe, meanwhile: %d after %d guesses", code, meanwhile)
 			}
-			if took > 5*time.Minute { // what the guesses cost her is counted above, however busy the machine
+			if took > 5*time.Minute { // the cost of the guesses to her is counted above, regardless of the machine's load
 				t.Errorf("zoe, meanwhile: %v (alone %v)", took, alone)
 			}
 			all.Wait()
@@ -151,9 +151,9 @@ func TestGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// TestKnownBrowser: a user whose browser has signed in before can sign in while as many addresses guess at as many accounts,
-// none of which counts against another, and after strangers have used up the account's tries. A browser that only looks known
-// cannot, and a known one allows no more guesses than one address.
+// TestKnownBrowser: a user whose browser has signed in before can sign in while as many addresses guess at as many accounts, none of
+// which counts against another, and after strangers have exhausted the account's tries. A browser that only appears to be known cannot,
+// and a known browser allows no more guesses than an address.
 func TestKnownBrowser(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -173,7 +173,7 @@ func TestKnownBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range zoe.Jar.Cookies(root) {
-		if c.Name == "known" { // one digit is changed
+		if c.Name == "known" { // change one digit
 			v := []byte(c.Value)
 			v[len(v)-5] ^= 1
 			stranger.Jar.SetCookies(root, []*http.Cookie{{Name: "known", Value: string(v)}})
@@ -222,7 +222,8 @@ func TestKnownBrowser(t *testing.T) {
 	}
 }
 
-// TestRightPasswordCountsNothing: whoever knows the password may sign in any number of times, and their earlier failures are forgotten.
+// TestRightPasswordCountsNothing: a person with the right password can sign in any number of times, and the person's earlier failures are
+// forgotten.
 func TestRightPasswordCountsNothing(t *testing.T) {
 	t.Parallel()
 	d, _ := guarded(t, webtest.Cheap)
@@ -240,7 +241,7 @@ func TestRightPasswordCountsNothing(t *testing.T) {
 	}
 }
 
-// TestCommonPasswords: common passwords and the account's own name are refused; a sentence is accepted.
+// TestCommonPasswords: common passwords and the account's own name are rejected; a sentence is accepted.
 func TestCommonPasswords(t *testing.T) {
 	t.Parallel()
 	for password, want := range map[string]string{

@@ -19,9 +19,9 @@ import (
 	"concordat/store"
 )
 
-// mapNames measures the names beside a heat map: those of its rows from the top and of its columns from the left, the greatest
-// distance in pixels between the middle of a name and that of its cells, and whether a name overlaps another or leaves the room for
-// names.
+// mapNames measures the names next to a heat map. It returns the names of the rows from the top and of the columns from the left, the
+// greatest distance in pixels between the middle of a name and that of its cells, and whether a name overlaps another or exceeds the
+// space for names.
 const mapNames = `(() => {
 	const map = document.querySelector(".heat canvas").getBoundingClientRect(), out = {Rows: [], Columns: [], Off: 0, Over: 0, Wide: 0};
 	for (const [side, from, to, start] of [["rows", "top", "bottom", map.top], ["columns", "left", "right", map.left]]) {
@@ -39,8 +39,9 @@ const mapNames = `(() => {
 	return out;
 })()`
 
-// TestHeatMapNames: the heat map of a small batch names its documents beside its rows and columns, as the headings of the table of
-// pairs do, each at its cells and none over another; that of a larger batch does not. The page is no wider than the screen.
+// TestHeatMapNames: the heat map of a small batch names its documents next to its rows and columns, like the headings of the table of
+// pairs. Each name is at its cells and overlaps no other. The heat map of a larger batch has no names. The page is no wider than the
+// screen.
 func TestHeatMapNames(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -142,8 +143,8 @@ func drawnBatch(t *testing.T, d *webtest.Site, n int, dates ...string) (path str
 	return "/batches/" + one.ID
 }
 
-// dots measures a picture: how many dots it has and how many overlap another, how many names it has and how many overlap a name
-// or a dot, its lines with an arrow and without, and the sentences above it.
+// dots measures a picture: how many dots it has and how many overlap another, how many names it has and how many overlap a name or a dot,
+// its lines with and without an arrow, and the sentences above it.
 const dots = `(() => {
 	const panel = document.querySelector("[data-panel]:not([hidden])"), box = (e) => e.getBoundingClientRect();
 	const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
@@ -155,9 +156,8 @@ const dots = `(() => {
 		Said: [...panel.querySelectorAll("p:not(.hint)")].filter((p) => !p.hidden).map((p) => p.textContent)};
 })()`
 
-// TestTimelineOfOneDay: documents of the same date are stacked so that each is visible, and their pairs have lines without an
-// arrow; pairs of different dates have arrows; a timeline with nothing to show says so, and the labels of a graph overlap
-// nothing.
+// TestTimelineOfOneDay: documents of the same date are stacked so that each is visible, and their pairs have lines without an arrow;
+// pairs of different dates have arrows; an empty timeline states that it is empty, and the labels of a graph do not overlap anything.
 func TestTimelineOfOneDay(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -171,7 +171,7 @@ func TestTimelineOfOneDay(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		dates []string // assigned to the documents in turn
+		dates []string // assigned to the documents in rotation
 		n     int
 		time  seen
 	}{

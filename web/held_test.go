@@ -11,7 +11,7 @@ import (
 	"concordat/report"
 )
 
-// TestPairOf: addresses number the members of a pair from 1, and the two must differ.
+// TestPairOf: addresses number the members of a pair from 1, and the two numbers must differ.
 func TestPairOf(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[[2]string][2]int{{"1", "2"}: {0, 1}, {"2", "1"}: {1, 0}, {"1", "400"}: {0, 399}} {
@@ -26,7 +26,7 @@ func TestPairOf(t *testing.T) {
 	}
 }
 
-// TestCasePath: the address of a list contains the filters that are set, and no others.
+// TestCasePath: the address of a list contains exactly the active filters.
 func TestCasePath(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]caseFilter{
@@ -43,8 +43,8 @@ func TestCasePath(t *testing.T) {
 	}
 }
 
-// TestAsked: more can be requested about a partner's document whose place is known, but not about a mirror; each request for the
-// passage is shown with it, and one that was not answered in time is shown as expired.
+// TestAsked: an officer can request more about a partner's document if its location is known, but not about a mirror. Each request for
+// the passage is shown with it, and a request that was not answered in time is shown as expired.
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	at, now := concordat.Span{Start: 10, End: 50}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -15,7 +15,8 @@ import (
 	"concordat/store"
 )
 
-// fourLeads returns findings with a translation, two rewordings and a summary, with likelihoods of 3, 12, 25 and not measured.
+// fourLeads returns findings with a translation, two rewordings and a summary. Three have likelihoods of 3, 12 and 25, and the fourth was
+// not measured.
 func fourLeads() *report.Findings {
 	f := led()
 	first := f.Leads[0]
@@ -41,8 +42,8 @@ var (
 	leadChip   = regexp.MustCompile(`<a class="chip" href="([^"]*)"( aria-current="true")?>([^<]*) <span class="hint">(\d+)</span>`)
 )
 
-// TestFilterLeads: a page offers filters for leads as links, each with the number that it leaves, and each link keeps the other
-// filters; the page says what is hidden and how to show it, a decision keeps the filters, and programs can use them too.
+// TestFilterLeads: a page offers lead filters as links, each with the number of remaining leads, and each link preserves the other
+// filters. The page states what is hidden and how to show it, a decision preserves the filters, and programs can use them too.
 func TestFilterLeads(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -56,7 +57,7 @@ func TestFilterLeads(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	// chip returns the link of a filter and the number that it leaves.
+	// chip returns the link of a filter and the number of remaining leads.
 	chip := func(page, label string) (link, count string, on bool) {
 		t.Helper()
 		for _, m := range leadChip.FindAllStringSubmatch(page, -1) {

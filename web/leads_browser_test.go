@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// TestLeadsInBrowser: a lead is shown beside its source with its sentences joined; it is counted, and another officer sets it
-// aside while one reads, on a wide and on a narrow screen.
+// TestLeadsInBrowser: a lead is shown next to its source with links between their sentences. It is counted, and another officer sets it
+// aside while someone reads, on a wide and on a narrow screen.
 func TestLeadsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -88,7 +88,7 @@ func TestLeadsInBrowser(t *testing.T) {
 	}
 }
 
-// TestFilterLeadsInBrowser: a click sets a filter of leads, which stays in the address through a decision and can be removed, with and
+// TestFilterLeadsInBrowser: a click sets a lead filter, which remains in the address through a decision and can be removed, with and
 // without scripts, on a wide and on a narrow screen.
 func TestFilterLeadsInBrowser(t *testing.T) {
 	t.Parallel()
@@ -146,8 +146,8 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 	}
 }
 
-// TestFilterOfLaterPages: a part of the text that is fetched on scrolling respects the filter of leads: the mark of a hidden lead links
-// to the page with all of them, that of a shown one to its place below the text.
+// TestFilterOfLaterPages: a part of the text that is fetched on scrolling respects the lead filter. The mark of a hidden lead links to
+// the page with all leads, and the mark of a visible lead links to its place below the text.
 func TestFilterOfLaterPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -40,7 +40,7 @@ func led() *report.Findings {
 			Pairs: []report.LeadPair{pair(0, half, 0, there), pair(half+1, len(leadHere), there, len(leadThere))}}}}
 }
 
-// leadForm returns the fields of a page's form for an action on the only lead of led.
+// leadForm returns the form fields for an action on the only lead of led.
 func leadForm(action, why string) url.Values {
 	l := led().Leads[0]
 	return url.Values{"action": {action}, "comment": {why}, "at": {"L1"},
@@ -48,8 +48,8 @@ func leadForm(action, why string) url.Values {
 		"source_end": {strconv.Itoa(l.SourcePoints.End)}}
 }
 
-// TestLeadToOwnWork: the page of a check says that a lead may point to the author's own earlier work, and an officer decides there;
-// programs read the proposal.
+// TestLeadToOwnWork: the page of a check proposes that a lead points to the author's own earlier work, and an officer decides there;
+// programs can read the proposal.
 func TestLeadToOwnWork(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -83,8 +83,8 @@ func TestLeadToOwnWork(t *testing.T) {
 	}
 }
 
-// TestDecideLead: an officer counts a lead or dismisses it, with a reason, without JavaScript; this can be undone, is audited, is
-// shown to another officer, is hidden from users who see no names, and can be done by programs too.
+// TestDecideLead: an officer counts or dismisses a lead, with a reason, without JavaScript. The decision can be undone, is audited, is
+// shown to another officer, is hidden from users who see no names, and can be made by programs too.
 func TestDecideLead(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -153,7 +153,7 @@ func TestDecideLead(t *testing.T) {
 		strings.Contains(page, `value="count-lead"`) {
 		t.Errorf("no reason in\n%s", page)
 	}
-	change(http.StatusOK, leadForm("count-lead", "it is")) // one stands, not both
+	change(http.StatusOK, leadForm("count-lead", "it is")) // only one of the two applies
 	if read() != "counted" || got.Leads[0].By != "ada" {
 		t.Errorf("counted instead %+v", got)
 	}

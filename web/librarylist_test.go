@@ -16,8 +16,8 @@ import (
 	"concordat/web"
 )
 
-// TestFailuresFirst: a library says how many files of a day were added and how many failed, names each failed file with
-// the reason before anything else, and retries it on request; other libraries are not affected.
+// TestFailuresFirst: a library states how many files of a day were added and how many failed, lists each failed file with the reason at
+// the top, and retries it on request; other libraries are not affected.
 func TestFailuresFirst(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -57,8 +57,8 @@ func TestFailuresFirst(t *testing.T) {
 	}
 }
 
-// TestFindDocuments: documents of a library are found by name, title and author, in the requested order; several are deleted
-// at once, or none if one of them does not exist.
+// TestFindDocuments: documents of a library can be found by name, title and author, in the requested order; several can be deleted at
+// once, or none if one does not exist.
 func TestFindDocuments(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -90,7 +90,7 @@ func TestFindDocuments(t *testing.T) {
 	}
 }
 
-// TestSessionEnded: whoever submits after the session has ended learns of this, and where to sign in; a text keeps its own name.
+// TestSessionEnded: a user who submits after the session has ended learns of this and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -114,7 +114,7 @@ func TestSessionEnded(t *testing.T) {
 	}
 }
 
-// TestTooLarge: the API says that a file is larger than the site accepts, and refuses no other file of the same request.
+// TestTooLarge: the API reports that a file is larger than the site accepts, and rejects no other file of the same request.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -140,8 +140,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestPurposes: a purpose is chosen from those for which partners open libraries, and a check for which they open nothing is
-// refused before it begins.
+// TestPurposes: a purpose is selected from those for which partners open libraries, and a check for a purpose without open libraries is
+// rejected before it begins.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
@@ -164,7 +164,7 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
-// TestLibraryPageGoesOn: at any moment while a file is being added, the page of a library lists its document or reloads.
+// TestLibraryPageGoesOn: while a file is being added, the page of a library always either lists its document or reloads.
 func TestLibraryPageGoesOn(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -15,7 +15,7 @@ import (
 	"concordat/internal/webtest"
 )
 
-// lighthouseSeen is the part of the JSON of Lighthouse 13 that TestLighthouse reads.
+// lighthouseSeen is the part of Lighthouse 13's JSON that TestLighthouse reads.
 type lighthouseSeen struct {
 	RuntimeError struct{ Message string }
 	Categories   map[string]struct {
@@ -27,14 +27,14 @@ type lighthouseSeen struct {
 	}
 	Audits map[string]struct {
 		Title            string
-		Score            *float64 // nil: does not apply
-		NumericValue     float64  // ms, or bytes
+		Score            *float64 // nil if not applicable
+		NumericValue     float64  // in ms or bytes
 		ScoreDisplayMode string
-		Details          struct{ Items json.RawMessage } // each audit has its own form
+		Details          struct{ Items json.RawMessage } // each audit has its own format
 	}
 }
 
-// lighthousePages are the most visited pages, with the bytes that each may send at most, including everything that it loads.
+// lighthousePages are the most visited pages, each with its maximum size in bytes, including everything that it loads.
 var lighthousePages = []struct {
 	path  string
 	bytes float64
@@ -43,12 +43,12 @@ var lighthousePages = []struct {
 	{"/libraries/theses", 30_000},
 }
 
-// TestLighthouse requires full marks from Lighthouse for accessibility and good practice on the most visited pages, as a desktop
-// and as a phone. It also requires what makes pages fast on any machine: few bytes; at most two files before the first text,
-// neither of them a script; no layout shift while loading (Lighthouse calls 0.1 good); little processor time during which the
-// page's thread is blocked; and, on a desktop, the first text within half a second. A page has three tries. Lighthouse's mark for
-// speed is only logged, because it depends on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of
-// Lighthouse's npm package (make check-pages). The site keeps search engines out, which halves its mark for them.
+// TestLighthouse requires full marks from Lighthouse for accessibility and good practice on the most visited pages, on a desktop and on a
+// phone. It also requires what makes pages fast on any machine: few bytes; at most two files before the first text, none of which is a
+// script; no layout shift while loading (Lighthouse considers 0.1 good); little processor time that blocks the page's thread; and, on a
+// desktop, the first text within half a second. A page has three attempts. Lighthouse's mark for speed is only logged because it depends
+// on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of Lighthouse's npm package (make check-pages). The
+// site excludes search engines, which halves Lighthouse's mark for them.
 func TestLighthouse(t *testing.T) {
 	folder := os.Getenv("CONCORDAT_LIGHTHOUSE")
 	if folder == "" {
@@ -64,7 +64,7 @@ func TestLighthouse(t *testing.T) {
 		for _, page := range lighthousePages {
 			address := d.URL + fill.Replace(page.path)
 			var faults []string
-			for range 3 { // other work on the machine makes a page slower, never faster
+			for range 3 { // other work on the machine can only slow down a page
 				var line string
 				line, faults = lighthouse(t, filepath.Join(folder, "cli", "index.js"), browser, address, window, page.bytes)
 				t.Logf("%-8s %-18s %s", window.name, page.path, line)
@@ -79,17 +79,17 @@ func TestLighthouse(t *testing.T) {
 	}
 }
 
-// lighthouseWindow is a kind of machine on which a page is opened, and its bounds.
+// lighthouseWindow is a kind of machine on which a page is opened, with its bounds.
 type lighthouseWindow struct {
 	name    string
-	slower  float64 // factor between its processor and this one
-	blocked float64 // most ms for which the page's thread is blocked
-	first   float64 // most ms until the first text; 0: no limit
+	slower  float64 // how many times slower its processor is than this one
+	blocked float64 // maximum number of ms for which the page's thread is blocked
+	first   float64 // maximum number of ms until the first text; 0 for no limit
 }
 
 var lighthouseWindows = []lighthouseWindow{{"desktop", 1, 150, 500}, {"mobile", 4, 300, 0}}
 
-// lighthouse opens a page once, as ada, and returns what it saw and which bounds were missed. bytes is the most that the page may send.
+// lighthouse opens a page once as ada and returns Lighthouse's result and the missed bounds. bytes is the maximum size of the page.
 func lighthouse(t *testing.T, program, browser, address string, window lighthouseWindow, bytes float64) (line string, faults []string) {
 	t.Helper()
 	out := t.TempDir()
@@ -127,7 +127,7 @@ func lighthouse(t *testing.T, program, browser, address string, window lighthous
 	for _, m := range []struct {
 		name  string
 		is    float64
-		bound float64 // negative: none
+		bound float64 // negative for no bound
 	}{
 		{"first text", seen.Audits["first-contentful-paint"].NumericValue, cmp.Or(window.first, -1)},
 		{"largest", seen.Audits["largest-contentful-paint"].NumericValue, -1},
@@ -149,7 +149,7 @@ func lighthouse(t *testing.T, program, browser, address string, window lighthous
 	return line + fmt.Sprintf("shift %.3f%s", shift, lighthouseFaults(seen)), faults
 }
 
-// blocking counts the files for which the first text waits.
+// blocking counts the files that must load before the first text.
 func (s lighthouseSeen) blocking(t *testing.T) (styles, scripts int) {
 	t.Helper()
 	var files []struct{ URL string }
@@ -166,11 +166,11 @@ func (s lighthouseSeen) blocking(t *testing.T) (styles, scripts int) {
 	return styles, scripts
 }
 
-// traceEvent is the part of an event of a trace of Chromium that blockedTime reads.
+// traceEvent is the part of an event in a Chromium trace that blockedTime reads.
 type traceEvent struct {
 	Name, Ph string
 	PID, TID int
-	TS       float64 // µs
+	TS       float64 // in µs
 	Tdur     float64 // processor time in µs
 	Args     struct {
 		Data struct{ DocumentLoaderURL string }
@@ -189,9 +189,9 @@ func readJSON(t *testing.T, path string, to any) {
 	}
 }
 
-// blockedTime returns for how many ms the thread of a page was blocked while it loaded, on a processor slower by the given
-// factor: the part of each task above 50 ms. The duration of a task is its processor time in Chromium's trace, which other work
-// on the machine does not lengthen, unlike Lighthouse's own figure.
+// blockedTime returns the time in ms for which the thread of a page was blocked while it loaded, on a processor slower by the given
+// factor: the sum over tasks of their duration above 50 ms. The duration of a task is its processor time in Chromium's trace, which,
+// unlike Lighthouse's own figure, does not depend on other work on the machine.
 func blockedTime(t *testing.T, trace, address string, slower float64) (ms float64) {
 	t.Helper()
 	var seen struct{ TraceEvents []traceEvent }
@@ -215,7 +215,7 @@ func blockedTime(t *testing.T, trace, address string, slower float64) (ms float6
 	return ms
 }
 
-// lighthouseFaults are the audits that did not pass, with their scores.
+// lighthouseFaults returns the audits that did not pass, with their scores.
 func lighthouseFaults(seen lighthouseSeen) string {
 	var faults []string
 	for _, c := range seen.Categories {

@@ -16,8 +16,8 @@ import (
 	"concordat/web"
 )
 
-// TestLimitedExports: a submitter with a limited view gets every format of a report without the words of officers or
-// other people, and only the pages of their own originals.
+// TestLimitedExports: a submitter with a limited view gets every format of a report without other people's words, including the
+// officers', and only the pages of the submitter's own originals.
 func TestLimitedExports(t *testing.T) {
 	t.Parallel()
 	const wording, among = "had begun to fade", "words among officers"

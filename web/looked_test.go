@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// TestLongWordsFit: where words are long and windows narrow, a chip reads on from line to line, and the list of checks is to be read
-// without scrolling it sideways.
+// TestLongWordsFit: if words are long and windows narrow, a chip continues from line to line, and the list of checks does not have to be
+// scrolled sideways.
 func TestLongWordsFit(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -21,7 +21,7 @@ func TestLongWordsFit(t *testing.T) {
 	d.AddFinished(t, "one", "ada", twoGroups())
 	d.AwaitBatch(t, ada.HandBatch(http.StatusOK, nil, "a.txt", webtest.Folios, "b.txt", webtest.Folios+" And more."))
 	const (
-		// broken is a chip whose figure does not follow the last line of its words, or whose lines begin in the middle.
+		// broken returns the chips whose figure does not follow the last line of their words, or whose lines do not begin at the edge.
 		broken = `(() => { for (const chip of document.querySelectorAll(".groups .chip")) {
 			const words = document.createRange(); words.selectNode(chip.firstChild);
 			const lines = [...words.getClientRects()], last = lines.at(-1), figure = chip.querySelector("b").getClientRects()[0];
@@ -53,8 +53,8 @@ func TestLongWordsFit(t *testing.T) {
 	}
 }
 
-// TestChipByKeyboard: a chip leaves its group out and counts it again by keyboard: the score moves, the page stays, and so does the
-// focus.
+// TestChipByKeyboard: using the keyboard, a chip excludes its group and counts it again: the score changes, and the page and the focus
+// remain.
 func TestChipByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -81,7 +81,7 @@ func TestChipByKeyboard(t *testing.T) {
 	}
 }
 
-// TestHelpOfKeys: "?" opens the help of single keys where there are any, and the focus goes there.
+// TestHelpOfKeys: "?" opens the help for single-key shortcuts on pages that have them, and moves the focus there.
 func TestHelpOfKeys(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -98,7 +98,7 @@ func TestHelpOfKeys(t *testing.T) {
 	}
 }
 
-// TestNoKeysWithoutScript: what only a script does is not offered before it runs.
+// TestNoKeysWithoutScript: functions that require a script are not offered before the script runs.
 func TestNoKeysWithoutScript(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

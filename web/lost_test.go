@@ -38,8 +38,8 @@ func TestRequestsNeedTheStore(t *testing.T) {
 	}
 }
 
-// TestKeysNeedTheStore: if the store cannot say whether a key was used, or cannot record its use, nothing is reported as done;
-// in the first case, nothing is done.
+// TestKeysNeedTheStore: if the store cannot determine whether a key was used, or cannot record its use, nothing is reported as done; in
+// the first case, nothing is done.
 func TestKeysNeedTheStore(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -23,8 +23,8 @@ import (
 // voidElements have no end tag (HTML, section 13.1.2).
 var voidElements = strings.Fields("area base br col embed hr img input link meta source track wbr")
 
-// markupFaults are the faults that a browser repairs silently and the Nu HTML checker refuses: an element that is not closed, or
-// is closed in the wrong order; a duplicate id; a reference to an id that no element of the page has; a form within a form.
+// markupFaults returns faults that browsers repair silently and the Nu HTML checker reports: an element that is not closed, or is closed
+// in the wrong order; a duplicate ID; a reference to an ID that no element of the page has; a form within a form.
 func markupFaults(page string) (faults []string) {
 	ids, wanted := map[string]bool{}, map[string]bool{}
 	var open []string
@@ -69,7 +69,7 @@ func markupFaults(page string) (faults []string) {
 	}
 }
 
-// attributeFaults returns the faults of one start tag, and records its ids and those to which it refers.
+// attributeFaults returns the faults of a start tag, and records the IDs that it defines and those to which it refers.
 func attributeFaults(token html.Token, ids, wanted map[string]bool) (faults []string) {
 	for _, a := range token.Attr {
 		switch a.Key {
@@ -106,9 +106,9 @@ func TestMarkupFaults(t *testing.T) {
 	}
 }
 
-// TestMarkup finds no fault of markup on any page: those of TestAccessible, of a check with a verdict, a comment and an
-// exclusion, of one that waits, of an empty site, of a submitter and of refusals, nor in reports as separate files. With
-// CONCORDAT_PAGES, the pages are kept in that folder for the Nu HTML checker (make check-pages).
+// TestMarkup finds no markup faults in any page: those of TestAccessible, of a check with a verdict, a comment and an exclusion, of a
+// waiting check, of an empty site, of a submitter and of refusals, and in reports as separate files. If CONCORDAT_PAGES is set, the pages
+// are kept in that folder for the Nu HTML checker (make check-pages).
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	if folder := os.Getenv("CONCORDAT_PAGES"); folder != "" {
@@ -183,8 +183,7 @@ func TestMarkup(t *testing.T) {
 	t.Logf("%d pages", looked)
 }
 
-// TestFilesAreDropped: on every page, files can be dropped where they are asked for, and the zone covers the field that the
-// browser draws.
+// TestFilesAreDropped: on every page that asks for files, files can be dropped on a zone that covers the field drawn by the browser.
 func TestFilesAreDropped(t *testing.T) {
 	t.Parallel()
 	fields := 0

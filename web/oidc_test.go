@@ -27,19 +27,19 @@ import (
 	"concordat/web/api"
 )
 
-// idp is an OpenID Connect provider: real HTTP, real signatures, and any lies that a test needs.
+// idp is an OpenID Connect provider with real HTTP, real signatures, and any lies that a test needs.
 type idp struct {
 	*httptest.Server
 	t *testing.T
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	key    *rsa.PrivateKey
 	kid    string
 	claims map[string]any // of the next person to sign in
-	info   map[string]any // from the user info endpoint; nil: no such endpoint
+	info   map[string]any // from the user info endpoint; nil if there is no such endpoint
 	asked  url.Values     // the latest sign-in request
 	codes  map[string]url.Values
-	// lie changes the claims or makes the whole token.
+	// lie changes the claims, or returns the whole token.
 	lie      func(claims map[string]any) string
 	issParam bool
 	down     bool
@@ -215,8 +215,7 @@ func (d *loginSite) accounts(t *testing.T) map[string]store.Account {
 	return out
 }
 
-// TestProviderSignsIn: an account is made at the first visit and found at the second, by issuer and
-// subject and nothing else.
+// TestProviderSignsIn: an account is created at the first sign-in and found at the second by issuer and subject alone.
 func TestProviderSignsIn(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -230,12 +229,12 @@ func TestProviderSignsIn(t *testing.T) {
 	if page := try(ada, http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") {
 		t.Errorf("not signed in:\n%s", page)
 	}
-	// The name at the provider changes, the person does not.
+	// The name at the provider changes but identifies the same person.
 	p.set(func() { p.claims["preferred_username"] = "ada2" })
 	if page := try(d.Visitor(t), http.StatusOK); !strings.Contains(page, "Ada L. (submitter)") || d.accounts(t)["ada2"].Name != "" {
 		t.Errorf("not ada:\n%s", page)
 	}
-	// Somebody else with the same name gets an account of her own.
+	// Another person with the same name gets a separate account.
 	p.set(func() { p.claims = map[string]any{"preferred_username": "ada", "sub": "s-2"} })
 	if page := try(d.Visitor(t), http.StatusOK); !strings.Contains(page, "ada-2 (submitter)") {
 		t.Errorf("not another:\n%s", page)
@@ -248,7 +247,7 @@ func TestProviderSignsIn(t *testing.T) {
 			t.Errorf("account %s", name)
 		}
 	}
-	// A disabled account stays so.
+	// A disabled account remains disabled.
 	a := d.accounts(t)["ada"]
 	a.Disabled = true
 	if err := d.Store.People.UpdateAccount(t.Context(), a); err != nil {
@@ -261,7 +260,7 @@ func TestProviderSignsIn(t *testing.T) {
 	}
 }
 
-// TestProviderLies: only a token that is exactly ours passes.
+// TestProviderLies: only a token that is valid for this site in every respect passes.
 func TestProviderLies(t *testing.T) {
 	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
@@ -313,7 +312,7 @@ func TestProviderLies(t *testing.T) {
 	try(d.Visitor(t), http.StatusOK)
 }
 
-// TestProviderState: only an answer to what this browser began, at this provider, is accepted, and only once.
+// TestProviderState: an answer is accepted only if it belongs to a sign-in that this browser started at this provider, and only once.
 func TestProviderState(t *testing.T) {
 	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
@@ -384,7 +383,7 @@ func TestProviderState(t *testing.T) {
 	}
 	ada.Get("/login/oidc/none", http.StatusNotFound)
 
-	// RFC 9207: a provider that names itself in answers must always do so, with the right name.
+	// RFC 9207: a provider that names itself in answers must always do so, with the correct name.
 	third := newIDP(t)
 	third.issParam = true
 	d2 := newLoginSite(t, false, uni(third))
@@ -400,7 +399,7 @@ func TestProviderState(t *testing.T) {
 	eve.Get(begin(eve, third, "uni"), http.StatusSeeOther)
 }
 
-// TestProviderRoles maps claims to roles, and refuses people whom no claim maps.
+// TestProviderRoles maps claims to roles, and rejects people without a matching claim.
 func TestProviderRoles(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -429,7 +428,7 @@ func TestProviderRoles(t *testing.T) {
 	groups("ada")
 	try(d.Visitor(t), http.StatusForbidden)
 
-	// The user info endpoint may supply the claim, but not another person's claim.
+	// The user info endpoint can supply the claim, but not another person's claim.
 	p.set(func() {
 		p.claims = map[string]any{"sub": "cy", "preferred_username": "cy"}
 		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}
@@ -483,7 +482,7 @@ func TestProviderLinks(t *testing.T) {
 	}{
 		{"s-1", "ada@example.edu", false, http.StatusForbidden},
 		{"s-1", "ada@example.edu", "true", http.StatusForbidden},
-		{"s-1", "root@example.edu", true, http.StatusForbidden}, // administrators are linked by hand
+		{"s-1", "root@example.edu", true, http.StatusForbidden}, // administrators are linked only by hand
 		{"s-1", "nobody@example.edu", true, http.StatusForbidden},
 		{"s-1", "ada@example.edu", true, http.StatusOK},
 		{"s-2", "ada@example.edu", true, http.StatusForbidden}, // the address now belongs to another person
@@ -494,7 +493,7 @@ func TestProviderLinks(t *testing.T) {
 	}
 }
 
-// TestProviderDown: the pages work while a provider is down, and its keys may change.
+// TestProviderDown: the pages work while a provider is down, and its keys can change.
 func TestProviderDown(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -510,7 +509,7 @@ func TestProviderDown(t *testing.T) {
 	try(d.Visitor(t), http.StatusOK)
 }
 
-// TestPasswordForAdministratorsOnly: everyone else uses a provider, and may sign out there too.
+// TestPasswordForAdministratorsOnly: everyone else uses a provider, and can sign out there too.
 func TestPasswordForAdministratorsOnly(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)

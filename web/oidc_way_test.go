@@ -12,7 +12,7 @@ import (
 )
 
 // TestWayOfProvider: an address from a provider leads only to public hosts, unless the issuer itself has answered from the site's
-// network; the issuer's own host may be anywhere.
+// network; the issuer's own host can be anywhere.
 func TestWayOfProvider(t *testing.T) {
 	t.Parallel()
 	asked := map[string]int{}

@@ -12,12 +12,13 @@ import (
 	"concordat/store"
 )
 
-// workspaceOrder is the path of the Tab key through the workspace of a report, as in doc/report.md: each part is named by the
-// nearest element that has a name. A part with several stops occurs once. The map leads where the text leads, and is not a stop.
+// workspaceOrder is the order in which the Tab key visits the parts of a report's workspace, as in doc/report.md; each part has the name
+// of the nearest named element. A part with several stops occurs once. The map is not a stop because it leads to the same places as the
+// text.
 var workspaceOrder = []string{"skip link", "site", "pages of the site", "account", "parts of the report", "export", "meaning of the share",
 	"text", "sources", "signs", "keys", "about", "review", "rules"}
 
-// whereFocusIs names the part of the workspace that has the focus.
+// whereFocusIs returns the name of the part of the workspace that has the focus.
 const whereFocusIs = `(() => {
 	const at = document.activeElement, parts = [["skip link", "a.jump"], ["site", ".site"], ["account", ".who"],
 		["pages of the site", "body > header nav"], ["export", ".workbar .menu"], ["meaning of the share", ".plainly"],
@@ -27,11 +28,11 @@ const whereFocusIs = `(() => {
 	return part ? part[0] : at.tagName;
 })()`
 
-// headingsRead are the headings in the order in which a screen reader meets them.
+// headingsRead are the headings in the order of a screen reader.
 const headingsRead = `[...document.querySelectorAll("h1, h2, h3")].filter((h) => h.checkVisibility()).map((h) => h.tagName + " " + h.textContent.trim()).join("\n")`
 
-// TestWorkspaceByKeyboard walks through a report with the Tab key alone, from the top of the page: the parts come in the order of
-// the page, the text before its sources, and none comes twice. The headings come in the same order, and skip no level.
+// TestWorkspaceByKeyboard visits the parts of a report with the Tab key alone, from the top of the page. The parts come in the order of
+// the page, the text before its sources, and none twice. The headings have the same order and skip no level.
 func TestWorkspaceByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -65,7 +65,7 @@ func TestOriginalPages(t *testing.T) {
 	}
 }
 
-// TestNoOffice: without LibreOffice the view of a DOCX or ODT says in one sentence what is missing, and has no other link.
+// TestNoOffice: without LibreOffice, the view of a DOCX or ODT states what is missing in one sentence and has no other link.
 func TestNoOffice(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -84,8 +84,8 @@ func TestNoOffice(t *testing.T) {
 	}
 }
 
-// TestPagesOfSeveral: a passage of a file without pages links to itself; if a section template divides the text, the pages say that
-// it is not known which passages are theirs.
+// TestPagesOfSeveral: a passage of a file without pages links to itself; if a section template divides the text, the pages state that
+// their passages are unknown.
 func TestPagesOfSeveral(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -104,8 +104,8 @@ func TestPagesOfSeveral(t *testing.T) {
 	sue.Wants(page, "<figure", "Passages that could not be placed on the pages: 2", "by a section template")
 }
 
-// TestOriginalOf: a passage belongs to the file under whose name it appears, whatever precedes that name: members of an archive,
-// or a file of the same name. What a template calls a section is not a file.
+// TestOriginalOf: a passage belongs to the file under whose name it appears, whatever precedes that name, such as members of an archive
+// or a file of the same name. A section found by a template is not a file.
 func TestOriginalOf(t *testing.T) {
 	t.Parallel()
 	text, sections := "", []report.SectionScore(nil)
@@ -140,7 +140,7 @@ func TestOriginalOf(t *testing.T) {
 	}
 }
 
-// A program gets the page, the picture and the marks in one answer.
+// TestAPIPages: a program gets the page, its image and the marks in one answer.
 func TestAPIPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -166,7 +166,7 @@ func TestAPIPages(t *testing.T) {
 	sue.Program("check").Call("GET", base+"1", http.StatusForbidden, nil)
 }
 
-// TestLayoutInBrowser: the pages fit a telephone and load nothing from elsewhere. A mark opens its passage beside them, and keys
+// TestLayoutInBrowser: the pages fit a phone and load nothing from other servers. A mark opens its passage next to the pages, and keys
 // move from mark to mark.
 func TestLayoutInBrowser(t *testing.T) {
 	t.Parallel()

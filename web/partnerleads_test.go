@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestAskPartnerForLead: a partner's document that may say the same is on the page, without text; an officer asks for its places,
-// waits, and sees what the comparison found. Others cannot ask.
+// TestAskPartnerForLead: a partner's document that may say the same is shown on the page, without text. An officer requests its places,
+// waits, and sees the result of the comparison. Other users cannot request them.
 func TestAskPartnerForLead(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

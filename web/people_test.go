@@ -59,7 +59,7 @@ func apiWay(t *testing.T, c *client.Client) peopleWay {
 			return http.StatusOK
 		case !errors.As(err, &p):
 			t.Fatal(err)
-		case p.Status == http.StatusUnprocessableEntity: // refused by the schema
+		case p.Status == http.StatusUnprocessableEntity: // rejected by the schema
 			return http.StatusBadRequest
 		}
 		return p.Status
@@ -89,8 +89,8 @@ func apiWay(t *testing.T, c *client.Client) peopleWay {
 	}
 }
 
-// TestPeopleWays: the pages and the API accept and refuse the same changes to accounts and tokens, with the same
-// status, and leave the same accounts, tokens and audit entries.
+// TestPeopleWays: the pages and the API accept and refuse the same changes to accounts and tokens, with the same status, and result in
+// the same accounts, tokens and audit entries.
 func TestPeopleWays(t *testing.T) {
 	t.Parallel()
 	type outcome struct {
@@ -139,7 +139,7 @@ func TestPeopleWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, one := range tokens {
-			if one.Name != "portal <1>" { // the one that calls the API
+			if one.Name != "portal <1>" { // the token that calls the API
 				out.Tokens = append(out.Tokens, store.Token{Name: one.Name, Scopes: one.Scopes, Expires: one.Expires.Truncate(24 * time.Hour)})
 			}
 		}
@@ -165,7 +165,7 @@ func TestPeopleWays(t *testing.T) {
 	if len(page.Accounts) != 5 || len(page.Audit) < 10 || len(page.Tokens) != 2 {
 		t.Errorf("got %+v", page)
 	}
-	// The English words of a rule are the same everywhere.
+	// The English description of a rule is the same everywhere.
 	for _, r := range []people.Rule{people.RuleTitle, people.RuleOwn, people.RuleToken, people.RuleOrigins} {
 		var err error = &people.RuleError{Rule: r}
 		if !errors.Is(err, concordat.ErrInvalid) || err.Error() != message.English.Rule(r) {

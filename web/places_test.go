@@ -23,8 +23,8 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// TestPlaces: the navigation shows the current place, on pages below it too; administration appears only there, with
-// only what the role may open.
+// TestPlaces: the navigation shows the current place, on pages below it too; the administration menu appears only on administration pages
+// and contains only pages that the role may open.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -62,7 +62,7 @@ var (
 	className  = regexp.MustCompile(`\.(-?[a-zA-Z][\w-]*)`)
 )
 
-// sources returns the text of all non-test files of the package, without the keys of messages where they are defined.
+// sources returns the text of all non-test files of the package, excluding the definitions of message keys.
 func sources(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -81,7 +81,7 @@ func sources(t *testing.T) string {
 	return all.String()
 }
 
-// TestNoDeadMessages: every message is named somewhere, by its whole key or by its prefix.
+// TestNoDeadMessages: every message is used somewhere, by its whole key or by its prefix.
 func TestNoDeadMessages(t *testing.T) {
 	t.Parallel()
 	text := sources(t)
@@ -107,7 +107,7 @@ func TestNoDeadMessages(t *testing.T) {
 	}
 }
 
-// TestNoDeadStyles: every class of the style sheet is used, on these pages or in parts of a report.
+// TestNoDeadStyles: every class in the style sheet is used, on these pages or in parts of a report.
 func TestNoDeadStyles(t *testing.T) {
 	t.Parallel()
 	text := sources(t)
@@ -175,7 +175,7 @@ func TestChecksAlone(t *testing.T) {
 	}
 }
 
-// TestLongNames: a name that no account can have is refused and not stored anywhere.
+// TestLongNames: a name that no account can have is rejected and not stored anywhere.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -192,7 +192,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestDeadEnds: whoever comes too late learns that it is too late, and what to do.
+// TestDeadEnds: a user who comes too late learns that it is too late and what to do.
 func TestDeadEnds(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -255,7 +255,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestOtherLanguage: switching the language shows the same page, with the query of its address.
+// TestOtherLanguage: switching the language shows the same page with the same query.
 func TestOtherLanguage(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -269,7 +269,7 @@ func TestOtherLanguage(t *testing.T) {
 	p.Wants(p.Post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
 }
 
-// TestHugeTitles: names and titles are bounded, and a form keeps what was wrong in it.
+// TestHugeTitles: names and titles are bounded, and a form shows rejected values again.
 func TestHugeTitles(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

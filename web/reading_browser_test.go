@@ -40,8 +40,8 @@ func inView(selector string) chromedp.Action {
 	})
 }
 
-// TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts and excludes a passage, on a
-// wide and on a narrow screen.
+// TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts and excludes a passage, on a wide and on a narrow
+// screen.
 func TestReadingInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -84,7 +84,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.Evaluate(`String(document.querySelector(".dock").hidden)`, &closed),
 			chromedp.Evaluate(`document.querySelector('.flags a').click()`, nil),
 			inView("#f1"),
-			// Scrolling to the end loads what comes into view.
+			// Scrolling to the end loads the content that becomes visible.
 			chromedp.Evaluate(`document.querySelector(".sheet:last-of-type").scrollIntoView({behavior: "instant", block: "end"})`, nil),
 			webtest.Until(`!document.querySelector(".sheet:last-of-type[data-empty]")`),
 			chromedp.Evaluate(`String(document.querySelectorAll('.sheet:last-of-type .body p').length > 0)`, &empty),
@@ -142,7 +142,7 @@ func inPane(pane, selector string) chromedp.Action {
 	})()`)
 }
 
-// TestRequestsInBrowser asks a partner for a passage and decides on a partner's request.
+// TestRequestsInBrowser requests a passage from a partner and decides on a partner's request.
 func TestRequestsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {

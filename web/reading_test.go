@@ -18,8 +18,7 @@ import (
 	"concordat/store"
 )
 
-// TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and two texts
-// side by side.
+// TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and two texts side by side.
 func TestReading(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -104,7 +103,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestChangedFindingsAreReadAgain: a cached report is not shown once its findings have changed.
+// TestChangedFindingsAreReadAgain: a cached report is not shown after its findings have changed.
 func TestChangedFindingsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -135,7 +134,7 @@ func headline(page string) string {
 	return s
 }
 
-// TestNextBestSourceSurfaces excludes sources in each way, sees the next best in their place, and includes them again.
+// TestNextBestSourceSurfaces excludes sources in each way, finds the next best in their place, and includes them again.
 func TestNextBestSourceSurfaces(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -211,8 +210,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	}
 }
 
-// TestVerdictGoesStale: a verdict belongs to the figures for which it was given; another person signs it off, and the report
-// shows both.
+// TestVerdictGoesStale: a verdict applies to the figures for which it was given; another person signs it off, and the report shows both.
 func TestVerdictGoesStale(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -270,7 +268,8 @@ func TestVerdictGoesStale(t *testing.T) {
 		!strings.Contains(page, "rules have changed since this verdict") {
 		t.Error("the file does not say who signed off, or that the rules changed")
 	}
-	// Even if written at the same time as the verdict, a sign-off by its author, or of another verdict, does not count.
+	// A sign-off does not count if it is by the verdict's author or for another verdict, even if it was written at the same time as the
+	// verdict.
 	for _, r := range []store.Review{{By: "ada", Kind: store.ReviewSignOff},
 		{By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff},
 		{By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {
@@ -286,7 +285,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	}
 }
 
-// TestSubmitterReadsNoLibrary: beside their own text, submitters see the passages of a source and nothing else from it.
+// TestSubmitterReadsNoLibrary: besides their own text, submitters see the passages of a source and nothing else of it.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

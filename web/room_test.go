@@ -17,7 +17,7 @@ import (
 	"concordat/web"
 )
 
-// bytesBelow returns the total size of the files of a folder.
+// bytesBelow returns the total size of the files in a folder.
 func bytesBelow(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // a file removed in the meantime has no size
 		if err == nil && !e.IsDir() {
@@ -30,7 +30,7 @@ func bytesBelow(dir string) (n int64) {
 	return n
 }
 
-// TestRoomWhileFilesCome: free space is checked with every file and every MiB, so that simultaneous uploads do not fill the disk.
+// TestRoomWhileFilesCome: free space is checked for every file and every MiB, so that simultaneous uploads do not fill the disk.
 func TestRoomWhileFilesCome(t *testing.T) {
 	t.Parallel()
 	const most, senders = 4 << 20, 6
@@ -77,7 +77,7 @@ func TestRoomWhileFilesCome(t *testing.T) {
 	}
 }
 
-// TestTokensOfAPassword: a new password leaves the tokens of programs unchanged unless they are revoked with it; an account has at most 50.
+// TestTokensOfAPassword: a new password leaves programs' tokens unchanged unless they are revoked with it; an account has at most 50.
 func TestTokensOfAPassword(t *testing.T) {
 	t.Parallel()
 	_, bo := guarded(t, webtest.Cheap)

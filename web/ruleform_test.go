@@ -12,7 +12,7 @@ import (
 	"concordat/report"
 )
 
-// sentBack returns the fields that a browser sends for an untouched form of rules.
+// sentBack returns the fields that a browser sends for an unchanged form of rules.
 func sentBack(fields []ruleField) url.Values {
 	f := url.Values{}
 	for _, x := range fields {
@@ -37,7 +37,7 @@ func sentBack(fields []ruleField) url.Values {
 	return f
 }
 
-// TestRuleFormSpeaksInOneDirection: every tick in the form of rules says that something counts, and an untouched form changes no rule.
+// TestRuleFormSpeaksInOneDirection: every tick in the form of rules means that something counts, and an unchanged form changes no rule.
 func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 	sections := []string{"body", "notes"}
 	all := report.Rules{ExcludeQuotes: true, ExcludeBibliography: true, ExcludeCitations: true, CountTemplates: true, CountForms: true,
@@ -64,7 +64,7 @@ func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 	got, err := readRules(all, f)
 	want := report.Rules{CountTemplates: true, CountForms: true, CountQuotations: true, CountSentences: true,
 		CommonAbove: -1, MinCharacters: 5,
-		ExcludeSections: []string{"elsewhere"}} // which the form does not offer
+		ExcludeSections: []string{"elsewhere"}} // not offered by the form
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v: with every tick\n%s", err, diff)
 	}

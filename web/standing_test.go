@@ -22,8 +22,8 @@ func AddLater(t *testing.T, d *webtest.Site, id concordat.DocumentID, text strin
 	}
 }
 
-// TestWatching: a check that an officer watches raises an alert for a later document that matches; one that is not watched, or no
-// longer watched, does not.
+// TestWatching: a watched check raises an alert for a later document that matches; a check that is not watched, or no longer watched,
+// does not.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -19,7 +19,7 @@ var (
 	oneClass     = regexp.MustCompile(`[A-Za-z][\w-]*`)
 )
 
-// selectorsOf returns the selectors of a style sheet, each member of a list separately; those in brackets stay together.
+// selectorsOf returns the selectors of a style sheet, each member of a list separately; a list within brackets is not split.
 func selectorsOf(t *testing.T, path string) (all []string) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -39,12 +39,11 @@ func selectorsOf(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// TestStylesDoNotMeet: the pages, and the parts of a report that they show, have separate style sheets that are loaded
-// together. No rule for the pages uses only classes of the parts, and no template of a page uses a class that the parts
-// style.
+// TestStylesDoNotMeet: the pages and the report parts that they show have separate style sheets, which are loaded together. No rule for
+// the pages uses only classes of the parts, and no page template uses a class that the parts style.
 func TestStylesDoNotMeet(t *testing.T) {
 	t.Parallel()
-	// All but the last contain parts of a report: the parts use the last on lists, the pages on buttons.
+	// All but the last contain parts of a report: the parts use the last for lists, and the pages use it for buttons.
 	shared := []string{"body", "map", "ranked", "key", "k-lead", "plain"}
 	parts := map[string]bool{}
 	for _, s := range selectorsOf(t, filepath.Join("..", "report", "html", "parts.css")) {

@@ -51,7 +51,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	}
 }
 
-// TestScriptHandsInOnce: the same key yields one check, however often the connection was lost.
+// TestScriptHandsInOnce: one key yields one check, however often the connection is lost.
 func TestScriptHandsInOnce(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -80,7 +80,7 @@ func TestScriptHandsInOnce(t *testing.T) {
 	}
 }
 
-// TestFullDisk: below the low-water mark nothing is accepted, and the page says so; sending it again later succeeds.
+// TestFullDisk: below the low-water mark nothing is accepted, and the page states this; sending it again later succeeds.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -100,7 +100,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestWishes: choices on the form reach the check, and only users who decide can choose what counts.
+// TestWishes: the form's choices are applied to the check, and only users who decide can choose what counts.
 func TestWishes(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -176,7 +176,7 @@ func TestCauses(t *testing.T) {
 	for _, c := range []struct {
 		cause store.Cause
 		want  string
-		fault bool // of the site
+		fault bool // a fault of the site
 	}{
 		{store.Cause{Code: "encrypted", Detail: "it wants a password", Advice: "remove the password and hand it in again"},
 			"The file is encrypted: it wants a password. Remove the password and submit it again.", false},
@@ -199,7 +199,7 @@ func TestCauses(t *testing.T) {
 		{store.Cause{Code: store.CauseCrashed}, "crashed the program", true},
 		{store.Cause{Detail: "something else: happened"}, "something else: happened", true},
 		{store.Cause{Code: "of a later version", Detail: "x"}, "of a later version: x", true},
-		{store.Cause{Detail: "cancelled by eve"}, "cancelled by eve", true}, // words without a code are never interpreted
+		{store.Cause{Detail: "cancelled by eve"}, "cancelled by eve", true}, // text without a code is never interpreted
 	} {
 		if got := message.English.Cause(c.cause); !strings.Contains(got, c.want) {
 			t.Errorf("%q: got %q, want %q", c.cause, got, c.want)
@@ -217,8 +217,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestOneSubmission: files that form one submission get one check with one report, in which each is a section; all of them
-// are kept for it, and an unreadable part fails the whole submission and is named.
+// TestOneSubmission: files that form one submission get one check with one report, in which each is a section. All of them are kept, and
+// an unreadable part fails the whole submission and is named.
 func TestOneSubmission(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -309,8 +309,8 @@ func TestOneSubmission(t *testing.T) {
 	}
 }
 
-// TestOneName: a document has one name in the list, on its page, in every export and in the API: its title, with the name of its
-// file beside it; a title that someone gave takes precedence.
+// TestOneName: a document has the same name in the list, on its page, in every export and in the API: its title, with its file name next
+// to it; a title entered by a person takes precedence.
 func TestOneName(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -8,7 +8,7 @@ import (
 	"concordat/report"
 )
 
-// TestUndone: one change is undone, and later ones stay.
+// TestUndone: one change is undone, and later changes are preserved.
 func TestUndone(t *testing.T) {
 	t.Parallel()
 	a, b := concordat.Ref{Site: "here", Library: "l", Document: "a"}, concordat.Ref{Site: "here", Library: "l", Document: "b"}

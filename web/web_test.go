@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// TestFirst creates the first administrator with the link of the first start, signs out and in.
+// TestFirst creates the first administrator with the link of the first start, signs out and signs in.
 func TestFirst(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -63,7 +63,7 @@ func TestFirst(t *testing.T) {
 	p.Post("/login", http.StatusTooManyRequests, url.Values{"name": {"ada"}, "password": {"long enough it is"}})
 }
 
-// TestNextStaysHere: the page after signing in belongs to this site.
+// TestNextStaysHere: the page after signing in is always on this site.
 func TestNextStaysHere(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestQueueIsExplained shows the position of a waiting check, and cancels it.
+// TestQueueIsExplained shows the position of a waiting check, and cancels the check.
 func TestQueueIsExplained(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -204,7 +204,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestAccess tries every route as every role, and as someone who has another person's report.
+// TestAccess tries every route as every role, and as a submitter who requests another person's report.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -270,8 +270,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestReview excludes a source and a passage and includes them again, undoes, and gives a verdict that another person
-// signs off.
+// TestReview excludes a source and a passage and includes them again, undoes changes, and gives a verdict that another person signs off.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -298,7 +297,7 @@ func TestReview(t *testing.T) {
 	if got := rules(http.StatusOK, source("include-source")); got != first {
 		t.Errorf("got %q, want %q", got, first)
 	}
-	rules(http.StatusBadRequest, url.Values{"action": {"exclude-passage"}, "start": {"0"}, "end": {"145"}}) // no reason
+	rules(http.StatusBadRequest, url.Values{"action": {"exclude-passage"}, "start": {"0"}, "end": {"145"}}) // the reason is missing
 	passage := url.Values{"action": {"exclude-passage"}, "start": {"0"}, "end": {"145"}, "comment": {"the task sheet has it"}}
 	if got := rules(http.StatusOK, passage); got != out {
 		t.Errorf("got %q, want %q", got, out)
@@ -325,7 +324,7 @@ func TestReview(t *testing.T) {
 	if !strings.Contains(page, "<strong>Misconduct suspected</strong>") || strings.Contains(page, "<i>without") {
 		t.Errorf("no verdict, or markup, in\n%s", page)
 	}
-	note(ada, http.StatusConflict, url.Values{"kind": {"signoff"}}) // not one's own verdict
+	note(ada, http.StatusConflict, url.Values{"kind": {"signoff"}}) // one cannot sign off one's own verdict
 	if page := note(bo, http.StatusOK, url.Values{"kind": {"signoff"}}); !strings.Contains(page, "signed off by bo") {
 		t.Errorf("not signed off:\n%s", page)
 	}
@@ -336,7 +335,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestPartnersAreChosen: the form says beforehand what a partner would learn, and only partners can be chosen.
+// TestPartnersAreChosen: the form states in advance what a partner would learn, and only partners can be selected.
 func TestPartnersAreChosen(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -359,7 +358,7 @@ func TestPartnersAreChosen(t *testing.T) {
 	}
 }
 
-// TestPeople adds a person, who chooses a password with the link, and then disables the account.
+// TestPeople adds a person, who sets a password with the link, and then disables the account.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -388,7 +387,7 @@ func TestPeople(t *testing.T) {
 	admin.Post("/people/adam", http.StatusBadRequest, url.Values{"action": {"disable"}})
 }
 
-// TestOtherPagesCannotAct: a request that another page makes a browser send changes nothing.
+// TestOtherPagesCannotAct: a request that another site's page makes a browser send changes nothing.
 func TestOtherPagesCannotAct(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -405,7 +404,7 @@ func TestOtherPagesCannotAct(t *testing.T) {
 
 var key = regexp.MustCompile(`\{\{[^}]*\bt "([a-z.]+)"`)
 
-// TestMessages: every message that a page names exists.
+// TestMessages: every message used on a page exists.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("templates/*.html")
@@ -440,7 +439,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestNames shows how the names of files are changed.
+// TestNames shows how file names are changed.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{`C:\Users\a\thesis.docx`: "thesis.docx", "../../etc/passwd": "passwd", "..": "", "": "",

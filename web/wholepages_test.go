@@ -17,16 +17,15 @@ import (
 	"concordat/store"
 )
 
-// varies matches the parts of a page that differ between two views of it. badges are the numbers beside the names of other pages,
-// which are left out if they cannot be read, and the entry of the schemes, which is shown if it is unknown whether there are
-// several.
+// varies matches the parts of a page that differ between two views of it. badges are the numbers next to the names of other pages, which
+// are omitted if they cannot be read, and the schemes entry, which is shown if it is unknown whether there are several schemes.
 var (
 	badges = regexp.MustCompile(`<span class="badge">[0-9]+<span class="hidden">[^<]*</span></span>|\s*<li><a href="/admin/schemes">[^<]*</a></li>`)
 	varies = regexp.MustCompile(`nonce-[A-Za-z0-9+/=_-]+|nonce="[^"]*"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|value="[A-Z0-9]{26}"|[0-9.,]+ (ms|s|MiB|KiB)`)
 )
 
-// TestWholePages: each page is shown completely or not at all. If a table of the store cannot be read, anyone who opens a page that
-// needs it is told that something went wrong; no one silently gets less.
+// TestWholePages: each page is shown completely or not at all. If a table of the store cannot be read, every page that needs it reports
+// an error; no page silently shows less.
 func TestWholePages(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "shows every page again without each table of the store")

@@ -26,8 +26,8 @@ import (
 	"concordat/web"
 )
 
-// TestTwoOfficers: a change shows the score before and after; each officer undoes only their own changes, while the
-// other's remain and are shown as theirs. Numbers of passages and letters of sources do not change.
+// TestTwoOfficers: a change shows the score before and after; each officer can undo only their own changes, while the other officer's
+// changes remain and are shown as theirs. The numbers of passages and the letters of sources do not change.
 func TestTwoOfficers(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -84,8 +84,8 @@ func TestTwoOfficers(t *testing.T) {
 	ada.Post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
 }
 
-// TestSameNumbers: after an exclusion, every view and export names the remaining passages by their earlier numbers: the
-// page, the JSON, the CSV, the pages of the PDF, and each source beside the text, which also keeps its colour and letter.
+// TestSameNumbers: after an exclusion, every view and export uses the earlier numbers of the remaining passages: the page, the JSON, the
+// CSV, the pages of the PDF, and each source next to the text, which also keeps its colour and letter.
 func TestSameNumbers(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -220,8 +220,8 @@ func pdfText(t *testing.T, file string) (string, error) {
 	return string(out), err
 }
 
-// TestComments: only the author of a comment can edit and delete it; it says that it was edited, belongs to its passage on the
-// page, in the API and in the PDF, and other officers are notified.
+// TestComments: only the author of a comment can edit and delete it. An edited comment is marked as such, belongs to its passage on the
+// page, in the API and in the PDF, and other officers are notified of it.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {

@@ -17,19 +17,19 @@ import (
 	"concordat/web"
 )
 
-// Bounds on the cost of one request, whatever its body.
+// Bounds on the cost of one request with any body.
 const (
 	maxAnswerBytes  = 10_000
 	maxAnswerTime   = 500 * time.Millisecond
 	maxAnswerMemory = 50 << 20 // allocated for it, including by the test itself
 )
 
-// listOf writes a JSON array of n times one value.
+// listOf returns a JSON array of n copies of a value.
 func listOf(n int, value string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
 }
 
-// objectOf writes a JSON object of n members whose keys key returns.
+// objectOf returns a JSON object with n members; key returns the keys.
 func objectOf(n int, key func(int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -38,8 +38,8 @@ func objectOf(n int, key func(int) string) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// hostileBodies returns JSON bodies that would cost far more than their size if nothing bounded them; properties are those
-// that the operation knows.
+// hostileBodies returns JSON bodies that would cost far more than their size suggests if nothing bounded them. properties are the names
+// of the operation's properties.
 func hostileBodies(properties []string) map[string]string {
 	unknown := func(i int) string { return fmt.Sprint("k", i) }
 	out := map[string]string{
@@ -81,8 +81,8 @@ func hostileBodies(properties []string) map[string]string {
 	return out
 }
 
-// TestHostileBodies: whatever a JSON body contains, it costs no operation of the document more than a small answer does, and
-// causes no server error. The test measures the processor time and the memory of this process, and so runs alone.
+// TestHostileBodies: no JSON body costs any operation of the document more than a small answer, or causes a server error. The test
+// measures the processor time and the memory of this process, and therefore does not run in parallel.
 func TestHostileBodies(t *testing.T) {
 	d := webtest.NewWith(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
 	p := d.SignedIn(t, "adam", store.RoleAdministrator).Program(people.Scopes...)
@@ -158,7 +158,7 @@ func hostile(p *webtest.Program, method, path, what, body string, reads bool) {
 	}
 }
 
-// TestFaultsAreListedInPart: of many faults, twenty are listed, with the total number.
+// TestFaultsAreListedInPart: if there are many faults, twenty are listed, with the total number.
 func TestFaultsAreListedInPart(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -179,7 +179,7 @@ func TestFaultsAreListedInPart(t *testing.T) {
 	}
 }
 
-// withJSON makes a request carry a body in JSON.
+// withJSON returns an option that gives a request a JSON body.
 func withJSON(body string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Header.Set("Content-Type", "application/json")

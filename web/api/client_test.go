@@ -300,7 +300,7 @@ func TestClientPeople(t *testing.T) {
 	webtest.WantKind(t, err, "token")
 }
 
-// TestClientWebhooks: from the event to the receiver that verifies it, and again by a replay.
+// TestClientWebhooks: an event reaches a receiver, which verifies it, and reaches it again after a replay.
 func TestClientWebhooks(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -14,8 +14,8 @@ import (
 	"concordat/store"
 )
 
-// TestWebhooksOfOthers: for an account that does not own it, a webhook does not exist, whatever the request; above all, its secret
-// is neither changed nor revealed. Only administrators may do so.
+// TestWebhooksOfOthers: for accounts that do not own it, a webhook does not exist in any request; in particular, its secret is neither
+// changed nor revealed. Only administrators have access to other people's webhooks.
 func TestWebhooksOfOthers(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -60,7 +60,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	}
 }
 
-// TestCursors: every paged list refuses an invalid cursor and a cursor of another list.
+// TestCursors: every paginated list rejects an invalid cursor and a cursor of another list.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -94,8 +94,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestNothingToDecide: a check without a report has no rules, present or past; a verdict that cannot be read is not shown as an
-// empty one.
+// TestNothingToDecide: a check without a report has no current or past rules, and an unreadable verdict is not shown as an empty one.
 func TestNothingToDecide(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

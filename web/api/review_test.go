@@ -62,7 +62,7 @@ func TestReviewByProgram(t *testing.T) {
 	if r.Verdict != "discuss" || len(r.Signed) != 1 || r.Signed[0].By != "bo" || r.Stale || len(r.Notes) != 2 {
 		t.Errorf("signed off %+v", r)
 	}
-	ask(bo, "/rules", `{"action":"undo"}`, http.StatusBadRequest) // only whoever made a change can undo it
+	ask(bo, "/rules", `{"action":"undo"}`, http.StatusBadRequest) // only the author of a change can undo it
 	if r := ask(bo, "/rules", `{"action":"include-passage","start":0,"end":20000}`, http.StatusOK); !r.Stale {
 		t.Error("the verdict is not stale")
 	}
@@ -72,8 +72,8 @@ func TestReviewByProgram(t *testing.T) {
 	sam.JSON("GET", path+"/review", "", http.StatusNotFound, nil)
 }
 
-// TestEvidencePages: the passages of a report come in pages, complete and in order; after a change of rules, an earlier page has no
-// next one, so no one can combine halves of two reports.
+// TestEvidencePages: the passages of a report are complete and in order across pages. After a change of the rules, an earlier page has no
+// next page, so halves of two reports cannot be combined.
 func TestEvidencePages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

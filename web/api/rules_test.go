@@ -8,8 +8,8 @@ import (
 	"concordat/report"
 )
 
-// TestRulesKeepWho: a passage whose place and comment are unchanged keeps the name of whoever excluded it, and the time; with a
-// new comment or place, it gets the visitor's name. The same holds for wording that counts.
+// TestRulesKeepWho: an exclusion whose passage and comment are unchanged keeps its author and time; with a new comment or passage, the
+// visitor becomes the author. The same applies to wording that counts.
 func TestRulesKeepWho(t *testing.T) {
 	then, now := time.Unix(1_780_000_000, 0), time.Unix(1_790_000_000, 0)
 	count := report.NewCounter("Ä few words of a submission")
@@ -36,7 +36,7 @@ func TestRulesKeepWho(t *testing.T) {
 	}
 }
 
-// TestFormOfRules: the form has the share of a source as a percentage, and places as bytes.
+// TestFormOfRules: the form contains the minimum share of a source as a percentage, and spans in bytes.
 func TestFormOfRules(t *testing.T) {
 	var in apiRulesInput
 	in.Body.Start, in.Body.End = 1, 5

@@ -15,8 +15,7 @@ import (
 
 var listOfTest = NewList("list-things", Number, Text)
 
-// FuzzCursor: a text is a cursor of the list if and only if it matches the pattern; reading and writing it gives
-// the same text.
+// FuzzCursor: a text is a cursor of the list if and only if it matches the pattern; parsing and writing it returns the same text.
 func FuzzCursor(f *testing.F) {
 	for _, c := range []string{"", listOfTest.Cursor(12, "a.txt"), listOfTest.Cursor(0, ""), "list-things.1.QR", "list-others.1.QQ",
 		"list-things.1.AA", "list-things..QQ", "list-things.1.QQ.QQ", "!", "list-things.9999999999999999999.QQ", "list-things.1._w"} {
@@ -43,7 +42,7 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// TestQuery: an empty value is refused where the schema has none.
+// TestQuery: an empty value is rejected if the schema does not allow it.
 func TestQuery(t *testing.T) {
 	one := 1
 	op := &huma.Operation{}
@@ -64,7 +63,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestNulls: null is refused where the schema has none, at any depth and in any case of the name.
+// TestNulls: null is rejected if the schema does not allow it, at any depth and with any case of the name.
 func TestNulls(t *testing.T) {
 	type Item struct {
 		Name  string   `json:"name,omitempty"`

@@ -16,8 +16,8 @@ import (
 	"concordat"
 )
 
-// TestJSONBounds: each bound on a body is tested at its last valid value and one beyond, wherever in the body it applies; a
-// key may occur once in an object, regardless of case, and again in another object.
+// TestJSONBounds: each bound on a body is tested at its last valid value and one beyond, in every place to which it applies. A key can
+// occur once in an object, regardless of case, and again in another object.
 func TestJSONBounds(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
 	keys := func(n int) string {
@@ -54,7 +54,7 @@ func TestJSONBounds(t *testing.T) {
 	}
 }
 
-// TestJSONPasses: bodies within the bounds pass, and so do malformed ones, which the decoder reports better.
+// TestJSONPasses: bodies within the bounds pass, and so do malformed ones, whose faults the decoder reports better.
 func TestJSONPasses(t *testing.T) {
 	for _, body := range []string{"", "1", `{"a" 1}`, `{"a":1,`, `[{"a":1},{"a":1,"b":{"a":2}}]`} {
 		if err := checkJSON([]byte(body)); err != nil {
@@ -66,7 +66,7 @@ func TestJSONPasses(t *testing.T) {
 	}
 }
 
-// FuzzJSONBounds compares checkJSON with a simple count over the decoded body.
+// FuzzJSONBounds compares checkJSON with a simple count of the decoded body.
 func FuzzJSONBounds(f *testing.F) {
 	for _, s := range []string{"", "1", `{"a":[1,{"b":null}],"c":"d"}`, `{"a":1,"A":2}`, "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", `{"a" 1}`,
 		`[1,2`, `{"\u0061":1}`, "\xff", `{"":{"":{"":1}}} 2`} {
@@ -82,7 +82,7 @@ func FuzzJSONBounds(f *testing.F) {
 		if err == nil && (depth > maxDepth || values > maxValues) {
 			t.Errorf("accepted with %d levels and %d values", depth, values)
 		}
-		// The counts differ only if a key occurs twice. If they are within the bounds, a refusal must have one of these reasons.
+		// The counts differ only if a key occurs twice. If the counts are within the bounds, a rejection must have one of these reasons.
 		if err != nil && depth <= maxDepth && values <= maxValues && !strings.Contains(err.Error(), "twice") &&
 			!strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") &&
 			!strings.Contains(err.Error(), "values") {
@@ -109,7 +109,7 @@ func measure(v any) (depth, values int) {
 	return depth + 1, values + 1
 }
 
-// TestBodyBroken: a body whose connection breaks at its end counts as not read.
+// TestBodyBroken: a body is treated as unread if its connection breaks at its end.
 func TestBodyBroken(t *testing.T) {
 	op := &huma.Operation{MaxBodyBytes: MaxBody, RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {}}}}
 	r := httptest.NewRequest("POST", "/", nil)
@@ -125,7 +125,7 @@ type brokenBody struct{ io.Reader }
 
 func (brokenBody) Close() error { return errBroken }
 
-// TestPages: the pages of a list contain every entry once, in order, including an entry with an empty key.
+// TestPages: the pages of a list contain every entry once and in order, including an entry with an empty key.
 func TestPages(t *testing.T) {
 	list := NewList("list-words", Text)
 	all := []string{"d", "", "b", "c", "a"}
@@ -154,8 +154,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestBrief: a problem lists the first 20 faults and says how many there were; what it echoes of a request is truncated, and
-// objects and arrays are not echoed.
+// TestBrief: a problem lists the first 20 faults and their total number; it truncates text from the request and omits objects and arrays.
 func TestBrief(t *testing.T) {
 	long := strings.Repeat("x", 10*MaxEcho)
 	for n := maxFaults - 1; n <= maxFaults+1; n++ {
@@ -184,7 +183,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// TestLargeIntegers: a number whose fraction is all zeros is read as an integer only if it fits in 64 bits.
+// TestLargeIntegers: a number with a zero fraction is read as an integer only if it fits in 64 bits.
 func TestLargeIntegers(t *testing.T) {
 	for text, want := range map[string]string{"9223372036854774784.0": "9223372036854774784", "4611686018427387904.0": "4611686018427387904",
 		"9223372036854775808.0":  "9223372036854775808.0",

@@ -27,7 +27,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestTypes: a type is recognised by its name and by its address, and a lookalike is not.
+// TestTypes: a type is recognised by its name and by its address, but not if it only looks similar.
 func TestTypes(t *testing.T) {
 	for text, want := range map[string]bool{`"coar-notify:ReviewAction"`: true, `["x", "coar-notify:ReviewAction"]`: true,
 		`"https://coar-notify.net/specification/vocabulary/ReviewAction"`: true, `"https://purl.org/coar/notify_vocabulary/ReviewAction"`: true,
@@ -42,7 +42,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzParse: no notification makes the parser panic, and one that is accepted has everything that answers need.
+// FuzzParse: no notification makes the parser panic, and an accepted notification contains everything that answers need.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{``, `{}`, `[]`, `{"@context": ["https://www.w3.org/ns/activitystreams", "https://purl.org/coar/notify"],
 		"id": "urn:uuid:1", "type": ["Offer", "coar-notify:ReviewAction"], "origin": {"id": "https://a.example", "inbox": "https://a.example/i"},

@@ -35,7 +35,7 @@ type repository struct {
 	mu    sync.Mutex
 	got   []map[string]any // guarded by mu, like the fields below
 	raw   [][]byte
-	fail  int // status with which the inbox answers, if not 0
+	fail  int // status of the inbox's answers, if not 0
 	asked map[string]int
 }
 
@@ -103,7 +103,7 @@ func errorsFirst(all ...error) error {
 	return nil
 }
 
-// answers returns what the inbox received since the last call.
+// answers returns the notifications that the inbox received since the last call.
 func (r *repository) answers() []map[string]any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +143,7 @@ func (r *repository) offer(id string, change ...func(map[string]any)) map[string
 	return a
 }
 
-// object sets the address of a text, or of a page only.
+// object sets the address of a text, or only that of a page.
 func object(page, item string) func(map[string]any) {
 	return func(a map[string]any) {
 		o := map[string]any{"id": page, "type": []string{"Page", "sorg:AboutPage"}}
@@ -175,7 +175,7 @@ func notify(p *webtest.Program, a any, want int, change ...func(*http.Request)) 
 		p.T.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	text, _ := io.ReadAll(resp.Body) // shown only
+	text, _ := io.ReadAll(resp.Body) // only for the error message
 	if resp.StatusCode != want {
 		p.T.Errorf("%s: %d, want %d: %s", b, resp.StatusCode, want, text)
 	}
@@ -206,8 +206,8 @@ func Settle(t *testing.T, d *webtest.Site) map[string]concordat.TaskID {
 	return ids
 }
 
-// TestInboxChecks: a repository finds the inbox, asks for a review, and is notified in turn that the request is
-// tentatively accepted, that it is accepted, and where the check is. The check belongs to the account of its token.
+// TestInboxChecks: a repository finds the inbox and requests a review. It is notified in turn that the request is tentatively accepted,
+// that it is accepted, and of the check's address. The check belongs to the token's account.
 func TestInboxChecks(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)
@@ -272,8 +272,8 @@ func TestInboxChecks(t *testing.T) {
 	prog.Call(http.MethodGet, at, http.StatusNotFound, nil)
 }
 
-// validate lets another implementation of the protocol (coarnotify on PyPI) check the site's messages, if
-// CONCORDAT_COARNOTIFY names a Python that has it.
+// validate checks the site's messages with another implementation of the protocol (coarnotify on PyPI), if CONCORDAT_COARNOTIFY is the
+// path of a Python in which it is installed.
 func validate(t *testing.T, all [][]byte) {
 	t.Helper()
 	python := os.Getenv("CONCORDAT_COARNOTIFY")
@@ -297,7 +297,7 @@ print(type(n).__name__)`, name).CombinedOutput()
 	}
 }
 
-// TestInboxRefuses: whatever a token does not list, or the protocol does not allow, is refused at once or in an answer.
+// TestInboxRefuses: anything that a token does not list or the protocol does not allow is refused, immediately or in an answer.
 func TestInboxRefuses(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)
@@ -322,7 +322,7 @@ func TestInboxRefuses(t *testing.T) {
 	if n, err := d.Store.Notifications.ListNotifications(t.Context(), "", 0, 0); err != nil || len(n) > 0 {
 		t.Errorf("taken: %+v, %v", n, err)
 	}
-	// For programs that cannot set headers, the token may be in the address, but only if it permits nothing else.
+	// For programs that cannot set headers, the address can contain the token, but only if the token permits nothing else.
 	inAddress := func(token string) func(*http.Request) {
 		return func(q *http.Request) {
 			q.Header.Del("Authorization")
@@ -390,7 +390,7 @@ func TestInboxRefuses(t *testing.T) {
 	}
 }
 
-// TestInboxScopes: the neighbour's token permits nothing but the inbox, and sees only its own account's notifications.
+// TestInboxScopes: another account's token permits only the use of the inbox, and shows only that account's notifications.
 func TestInboxScopes(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, false)
@@ -474,7 +474,7 @@ func TestInboxUndo(t *testing.T) {
 	validate(t, r.raw)
 }
 
-// TestInboxUndoAgain: a check that could not be stopped when its request was withdrawn is stopped when the withdrawal comes again.
+// TestInboxUndoAgain: if a check could not be cancelled when its request was withdrawn, it is cancelled when the withdrawal is repeated.
 func TestInboxUndoAgain(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)
@@ -524,7 +524,8 @@ func TestInboxPages(t *testing.T) {
 	}
 }
 
-// TestInboxAnswersAgain: an answer that does not arrive is sent again, in order, then given up, shown on a page and sent once more.
+// TestInboxAnswersAgain: an answer that is not delivered is retried, in order, then abandoned and shown on a page, and finally resent on
+// request.
 func TestInboxAnswersAgain(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, false)
@@ -584,7 +585,7 @@ func TestInboxAnswersAgain(t *testing.T) {
 	d.SignedIn(t, "una", store.RoleAuditor).Get("/admin/inbox", http.StatusOK)
 }
 
-// TestInboxGivesUp: a request that keeps failing is refused in the end, with the kind of the reason and no details.
+// TestInboxGivesUp: a request that keeps failing is eventually refused, with the kind of reason but no details.
 func TestInboxGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -612,7 +613,7 @@ func TestInboxGivesUp(t *testing.T) {
 	}
 }
 
-// TestInboxCheckFails: a failed check is answered with a refusal and the reason; while the account is disabled, nothing is sent.
+// TestInboxCheckFails: a failed check is answered with a refusal and the reason; nothing is sent while the account is disabled.
 func TestInboxCheckFails(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)
@@ -641,7 +642,7 @@ func TestInboxCheckFails(t *testing.T) {
 	}
 }
 
-// TestInboxResumes: if the process ends between naming a check and recording it, no second check is created.
+// TestInboxResumes: if the process ends between choosing a check's ID and recording it, no second check is created.
 func TestInboxResumes(t *testing.T) {
 	t.Parallel()
 	d, r, _, prog := newInboxSite(t, true)

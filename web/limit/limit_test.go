@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestRetryAfter: seconds are rounded up, so that whoever waits as long as they are told is let in; zero is never returned.
+// TestRetryAfter: seconds are rounded up, so that a caller who waits as long as told is admitted; zero is never returned.
 func TestRetryAfter(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "1", time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", time.Minute: "60"} {
 		h := http.Header{}
@@ -18,8 +18,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAllow: a key is let through up to its limit in a window, must then wait until the window ends, and starts afresh;
-// other keys are not affected.
+// TestAllow: a key is admitted up to its limit in a window, must then wait until the window ends, and starts again from zero; other keys
+// are not affected.
 func TestAllow(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	l := &Limiter{Now: func() time.Time { return now }, Window: time.Hour}
@@ -39,9 +39,9 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestThrottle: five failures of an account from an address are followed by ten minutes without tries; tries under way count, are
-// given back if they come to nothing, and a success resets the account's count from that address. Other addresses can still reach
-// the account, up to a hundred failures, and the address can reach other accounts, up to fifty.
+// TestThrottle: after five failures of an account from an address, no tries are possible for ten minutes. Tries in progress count and are
+// refunded if they come to nothing; a success resets the account's count for that address. Other addresses can still try the account, up
+// to a hundred failures, and the address can try other accounts, up to fifty.
 func TestThrottle(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	fresh := func() *Throttle {
@@ -116,7 +116,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestStreams: an account follows at most 20 checks at a time, independently of other accounts.
+// TestStreams: an account can follow at most 20 checks at a time, independently of other accounts.
 func TestStreams(t *testing.T) {
 	var c Streams
 	for i := range 25 {
@@ -139,8 +139,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded: a client with ever new addresses uses no more memory than the bound, only the longest idle are
-// forgotten, and an entry looked up after its window is removed.
+// TestKeysAreBounded: a client with ever new addresses uses no more memory than the bound, only the keys idle longest are forgotten, and
+// an entry looked up after its window is removed.
 func TestKeysAreBounded(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	l := &Limiter{Now: func() time.Time { return now }, Window: time.Hour, keys: 3}

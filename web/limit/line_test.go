@@ -10,7 +10,7 @@ import (
 	"concordat/web/limit"
 )
 
-// TestLine: the lowest rank is next, equal ranks keep the order in which they came, and the highest rank leaves if there is no room.
+// TestLine: the lowest rank is next, equal ranks keep their order of arrival, and the highest rank leaves if the line is full.
 func TestLine(t *testing.T) {
 	l := &limit.Line{Running: 1, Waiting: 3}
 	if err := l.Enter(t.Context(), 9); err != nil {
@@ -25,7 +25,7 @@ func TestLine(t *testing.T) {
 		t.Helper()
 		go func() { results <- result{who, l.Enter(ctx, rank)} }()
 		for l.Waiters() != want {
-			time.Sleep(time.Millisecond) // nothing else shows it
+			time.Sleep(time.Millisecond) // nothing else indicates it
 		}
 	}
 	gone, leave := context.WithCancel(t.Context())
@@ -37,7 +37,7 @@ func TestLine(t *testing.T) {
 	}
 	stand(t.Context(), "seven", 7, 2)
 	stand(t.Context(), "first zero", 0, 3)
-	if err := l.Enter(t.Context(), 7); !errors.Is(err, concordat.ErrUnavailable) { // as high as the last
+	if err := l.Enter(t.Context(), 7); !errors.Is(err, concordat.ErrUnavailable) { // same rank as the last
 		t.Errorf("no room: %v", err)
 	}
 	go func() { results <- result{"second zero", l.Enter(t.Context(), 0)} }()

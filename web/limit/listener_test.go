@@ -29,9 +29,9 @@ type call struct {
 func (c *call) RemoteAddr() net.Addr { return c.at }
 func (c *call) Close() error         { c.closed = true; return nil }
 
-// TestListener: of eight connections, a stranger's address has two, and a newer one replaces its oldest; a trusted proxy may
-// have any number. If all are taken, a newcomer replaces a stranger while strangers have more than half, and otherwise a known
-// user: always the oldest connection of the address that has most. Closed connections make room.
+// TestListener: of eight connections, a stranger's address can have two, and a newer one replaces its oldest; a trusted proxy can have
+// any number. If all are in use, a newcomer replaces a stranger while strangers have more than half, and otherwise a known user: always
+// the oldest connection of the address with the most connections. Closed connections make room.
 func TestListener(t *testing.T) {
 	var log bytes.Buffer
 	in := &callers{}
@@ -42,7 +42,7 @@ func TestListener(t *testing.T) {
 		all = nil
 		l = NewListener(in, 8, slog.New(slog.NewTextHandler(&log, nil)), func(a netip.Addr) bool { return a.String() == "192.0.2.99" })
 	}
-	// from accepts a connection and returns the numbers of those closed by then.
+	// from accepts a connection and returns the numbers of the connections closed so far.
 	from := func(address string) (closed []int) {
 		t.Helper()
 		in.next = address
@@ -104,7 +104,7 @@ func TestListener(t *testing.T) {
 	all[0].know()
 	all[1].know()
 	counts(2, 6)
-	want("a ninth", from("192.0.2.8"), 2) // the oldest of the stranger that has most
+	want("a ninth", from("192.0.2.8"), 2) // the oldest of the stranger's address with the most connections
 	counts(2, 6)
 	if closed := from("192.0.2.1"); len(closed) != 2 || slices.Contains(closed, 0) || slices.Contains(closed, 1) {
 		t.Errorf("a tenth: closed are %v, want 2 and another stranger", closed)

@@ -20,8 +20,8 @@ import (
 	"concordat"
 )
 
-// TestMessageBounds: no name or address of a message is longer than its bound; of at most 200 custom values, those that
-// are short texts are kept; a message without a notice is valid.
+// TestMessageBounds: no name or address in a message exceeds its bound; of at most 200 custom values, short texts are kept; a message
+// without a notice is valid.
 func TestMessageBounds(t *testing.T) {
 	values := func(s string) *Message {
 		m := &Message{Notice: &Notice{ID: s, Type: s}, Assets: []Asset{{}}}
@@ -65,7 +65,7 @@ func TestMessageBounds(t *testing.T) {
 	}
 }
 
-// TestUsableKeys: messages are verified only with public keys that are meant for signatures and long enough.
+// TestUsableKeys: messages are verified only with public keys that are intended for signatures and long enough.
 func TestUsableKeys(t *testing.T) {
 	pair, err := rsa.GenerateKey(rand.Reader, leastRSA)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestUsableKeys(t *testing.T) {
 	}
 }
 
-// TestHostsOfPlatform: a registration names hosts, alone or with everything below them, and nothing else.
+// TestHostsOfPlatform: a registration covers the hosts that it lists, alone or with their subdomains, and no others.
 func TestHostsOfPlatform(t *testing.T) {
 	p := Platform{Issuer: "https://a.example", ClientID: "c", AuthURL: "https://a.example/a", TokenURL: "https://a.example/t",
 		KeysURL: "https://a.example/k"}
@@ -108,7 +108,7 @@ func TestHostsOfPlatform(t *testing.T) {
 	}
 }
 
-// TestGivenUpBetweenTokens: a caller that gives up while a platform refuses its own token gets that refusal.
+// TestGivenUpBetweenTokens: if a caller gives up while a platform refuses its own token, the caller gets that refusal.
 func TestGivenUpBetweenTokens(t *testing.T) {
 	c := NewClient(Options{Keys: &Keys{}})
 	defer c.Close()

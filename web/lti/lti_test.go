@@ -29,7 +29,7 @@ func platform(p *ltitest.Platform) *lti.Platform {
 		Deployments: []string{ltitest.Deployment}}
 }
 
-// client returns a client whose keys the platform knows.
+// client returns a client whose keys are known to the platform.
 func client(t *testing.T, p *ltitest.Platform, o lti.Options) *lti.Client {
 	t.Helper()
 	if o.Keys == nil {
@@ -53,7 +53,7 @@ func client(t *testing.T, p *ltitest.Platform, o lti.Options) *lti.Client {
 	return c
 }
 
-// TestVerify: a valid message passes, and none that differs from it in a relevant way.
+// TestVerify: a valid message passes, and no message that differs from it in a relevant way does.
 func TestVerify(t *testing.T) {
 	p, other := ltitest.New(t), ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
@@ -121,7 +121,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestKeysChange: a new key of the platform is found, and guesses by forgers do not cause a request each time.
+// TestKeysChange: a new key of the platform is found, and guesses by forgers do not cause a request each.
 func TestKeysChange(t *testing.T) {
 	p := ltitest.New(t)
 	now := time.Now()
@@ -135,7 +135,7 @@ func TestKeysChange(t *testing.T) {
 	}
 	verify(nil)
 	p.Rotate("key-2")
-	verify(concordat.ErrRefused) // just asked
+	verify(concordat.ErrRefused) // the keys have just been fetched
 	for range 5 {
 		verify(concordat.ErrRefused)
 	}
@@ -145,7 +145,7 @@ func TestKeysChange(t *testing.T) {
 	now = now.Add(20 * time.Second)
 	verify(nil)
 	p.Fail("/jwks", 1)
-	now = now.Add(2 * time.Hour) // stale, and the platform is down: the known keys remain valid
+	now = now.Add(2 * time.Hour) // the keys are stale and the platform is down: they remain valid
 	if _, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(map[string]any{"iat": now.Unix(),
 		"exp": now.Add(time.Minute).Unix()}))); err != nil {
 		t.Error(err)
@@ -160,8 +160,7 @@ func TestKeysChange(t *testing.T) {
 	}
 }
 
-// TestServices fetches a file and reports, with one token for each scope, and a new one if the old one is no longer
-// accepted.
+// TestServices fetches a file and sends reports, with one token per scope, and a new token if the old one is no longer accepted.
 func TestServices(t *testing.T) {
 	p := ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
@@ -220,8 +219,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestOtherHosts: a platform cannot send us to another host, neither directly nor by a redirect, nor to an internal
-// address; a token goes only to its own host.
+// TestOtherHosts: a platform cannot direct the site to another host, whether directly or by redirection, or to an internal address; a
+// token goes only to its own host.
 func TestOtherHosts(t *testing.T) {
 	p := ltitest.New(t)
 	var asked []string
@@ -359,7 +358,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestRegister registers at a platform, but not at one that describes another platform.
+// TestRegister: the site registers with a platform, but not with one whose description is another platform's.
 func TestRegister(t *testing.T) {
 	p, other := ltitest.New(t), ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
@@ -385,7 +384,7 @@ func TestRegister(t *testing.T) {
 		}
 	}
 	forged := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(rw).Encode(o) // another's description
+		_ = json.NewEncoder(rw).Encode(o) // another platform's description
 	}))
 	defer forged.Close()
 	if _, err := c.ReadOffer(t.Context(), forged.URL); !errors.Is(err, concordat.ErrRefused) {
@@ -393,7 +392,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// FuzzPeek: no bytes make reading a token panic, and anything that is not a token is refused.
+// FuzzPeek: reading a token never panics, and anything that is not a token is rejected.
 func FuzzPeek(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","kid":"k"}`)) + "." +

@@ -14,11 +14,11 @@ import (
 	"concordat/store"
 )
 
-// actionAt are the functions that write to the audit, by the place of the action among their arguments.
+// actionAt maps the functions that write to the audit to the position of the action among their arguments.
 var actionAt = map[string][]int{"Audit": {2, 1}, "Note": {2, 0}, "AppendAudit": {2}, "Change": {2}, "change": {2}, "audit": {2},
 	"note": {3}, "noteCase": {5}, "enqueue": {5}, "alarm": {2}, "newEpoch": {5}}
 
-// actions returns the actions that the program writes into the audit as literals.
+// actions returns the actions that the program writes to the audit as literals.
 func actions(t *testing.T) map[string]bool {
 	out := map[string]bool{}
 	action := regexp.MustCompile(`^[a-z]+([ _][a-z]+)*$`)
@@ -67,7 +67,7 @@ func actions(t *testing.T) map[string]bool {
 	return out
 }
 
-// TestActionsAreTranslated: the page of the audit has words for every action that the program writes into it.
+// TestActionsAreTranslated: the audit page has a translation of every action that the program writes to the audit.
 func TestActionsAreTranslated(t *testing.T) {
 	all := actions(t)
 	if len(all) < 80 {

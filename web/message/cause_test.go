@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// details returns the literal texts of package extract about files, with numbers in place of their verbs.
+// details returns package extract's literal messages about files, with numbered placeholders in place of their verbs.
 func details(t *testing.T) (out []string) {
 	files, err := filepath.Glob("../../extract/*.go")
 	more, err2 := filepath.Glob("../../extract/sandbox/*.go")
@@ -76,7 +76,7 @@ func details(t *testing.T) (out []string) {
 	return out
 }
 
-// TestDetailsAreTranslated: each text about a file that cannot be read is translated into every language, with its numbers in place.
+// TestDetailsAreTranslated: each message about an unreadable file is translated into every language, with its placeholders in place.
 func TestDetailsAreTranslated(t *testing.T) {
 	all := details(t)
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestStored: a stored hash matches its password and no other; a hash that is damaged, of another version, without a key,
-// or more expensive than a site allows is refused as such before anything is tried.
+// TestStored: a stored hash matches its password and no other. A hash that is damaged, of another version, without a key, or more
+// expensive than a site allows is rejected as such before any password is tried.
 func TestStored(t *testing.T) {
 	h := NewHasher(Cost{})
 	good, err := h.Hash(t.Context(), "correct horse battery")
@@ -21,7 +21,7 @@ func TestStored(t *testing.T) {
 			t.Errorf("%q: %v, %v", password, ok, err)
 		}
 	}
-	parts := strings.Split(good, "$") // "", argon2id, version, costs, salt, key
+	parts := strings.Split(good, "$") // the parts are "", argon2id, version, costs, salt, key
 	with := func(at int, s string) string {
 		p := append([]string(nil), parts...)
 		p[at] = s
@@ -40,7 +40,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestCosts: a password costs whoever has stolen its hash as much as doc/security.md says, under a salt of its own.
+// TestCosts: trying a password costs someone who has stolen its hash as much as doc/security.md states, and each hash has its own salt.
 func TestCosts(t *testing.T) {
 	h := NewHasher(Cost{})
 	seen := map[string]bool{h.Nobody(): true}
@@ -63,8 +63,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCommon: passwords that attackers try first are refused: the list, in any case and between symbols, repetitions, and
-// sequences.
+// TestCommon: the passwords that attackers try first are rejected: the list, in any case and between symbols, repetitions, and sequences.
 func TestCommon(t *testing.T) {
 	for password, want := range map[string]bool{
 		"123456789.": true, "password123": true, "PassWord123": true, "!!password123??": true, "": true, "aaabbbccc": true, "aabb": true,
@@ -77,8 +76,8 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestFault: a chosen password has at least 10 characters and at most 1,024 bytes, contains more than the names of its
-// account, in either direction and case, and was entered twice.
+// TestFault: a chosen password has at least 10 characters and at most 1,024 bytes, contains more than the names of its account, in either
+// direction and case, and was entered twice.
 func TestFault(t *testing.T) {
 	names := []string{" Ada.Lovelace ", "Al"}
 	for password, want := range map[string]string{

@@ -52,7 +52,7 @@ func TestLTIInBrowser(t *testing.T) {
 		t.Errorf("wider than the window: platforms %v, choices %v, check %v", wide, wide2, wide3)
 	}
 	for _, one := range complaints() {
-		if !strings.HasPrefix(one, "request for "+c.URL+"/") { // requests that the browser made by itself
+		if !strings.HasPrefix(one, "request for "+c.URL+"/") { // requests made by the browser itself
 			t.Error(one)
 		}
 	}

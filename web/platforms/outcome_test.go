@@ -7,7 +7,7 @@ import (
 	"concordat/web/lti"
 )
 
-// TestFailureCode: a platform is told why a file could not be read by a code of its own specification, and each code has words.
+// TestFailureCode: a platform is told why a file could not be read with a code of its own specification, and each code has a description.
 func TestFailureCode(t *testing.T) {
 	for cause, want := range map[store.CauseCode]string{
 		"unsupported": lti.CodeUnsupported, "binary": lti.CodeUnsupported, "encrypted": lti.CodeUnsupported,
@@ -20,7 +20,7 @@ func TestFailureCode(t *testing.T) {
 	}
 }
 
-// TestUrgency: each third of the threshold raises the priority by one, 5 is the highest, and the priority is red from the threshold on.
+// TestUrgency: each third of the threshold raises the priority by one, up to 5, and the colour is red from the threshold on.
 func TestUrgency(t *testing.T) {
 	for share, want := range map[float64]struct {
 		priority int
@@ -35,7 +35,7 @@ func TestUrgency(t *testing.T) {
 	}
 }
 
-// TestContextOf: data of courses is kept apart by course, or else by activity or link.
+// TestContextOf: course data is kept separate by course, or else by activity or link.
 func TestContextOf(t *testing.T) {
 	m := &lti.Message{}
 	if got := contextOf(m); got != "" {
@@ -51,7 +51,7 @@ func TestContextOf(t *testing.T) {
 	}
 }
 
-// TestCutLast: a part of an archive is named after the archive, whose own name may contain the separator.
+// TestCutLast: a part of an archive has a name that begins with the archive's name, which can itself contain the separator.
 func TestCutLast(t *testing.T) {
 	for s, want := range map[string][2]string{"abc-1": {"abc", "1"}, "a-b-12": {"a-b", "12"}, "a-": {"a", ""}, "-1": {"", "1"}} {
 		if before, after, ok := cutLast(s, "-"); !ok || before != want[0] || after != want[1] {

@@ -35,7 +35,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// course is a site that serves a platform.
+// course is a site together with a platform that uses it.
 type course struct {
 	*ltitest.Platform
 	t       *testing.T
@@ -47,14 +47,14 @@ type course struct {
 	db      *store.DB
 	stop    func()
 
-	// Storing a file panics. Set before start.
+	// Storing a file panics. Set it before start.
 	broken   bool
-	secure   bool         // the site says that it is reached by HTTPS
-	log      bytes.Buffer // of the pages
+	secure   bool         // the site is reached over https
+	log      bytes.Buffer // log of the pages
 	panicked atomic.Int32
 }
 
-// newCourse makes a site with one library and a platform that is registered there, and starts both.
+// newCourse creates and starts a site with one library, and a platform registered with the site.
 func newCourse(t *testing.T, o platforms.Options) *course {
 	t.Helper()
 	keys, err := lti.NewKeys()
@@ -142,7 +142,7 @@ func (c *course) start(working bool) {
 	if working {
 		run := func(f func(context.Context) error) {
 			err := f(ctx)
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) { // stopped before it had begun
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) { // stopped before it began
 				err = nil
 			}
 			ran <- err
@@ -204,7 +204,7 @@ func review(asset, user, role string) map[string]any {
 		"/assetreport_type": "originality", "/for_user": map[string]any{"user_id": user}, "/activity": map[string]any{"id": "activity-1"}}
 }
 
-// open launches and returns the page on which the launch ends.
+// open performs a launch and returns the page on which it ends.
 func (c *course) open(b *http.Client, claims map[string]any, want int) (page string, at *url.URL) {
 	c.t.Helper()
 	resp := c.Launch(b, c.loginURL(), claims, nil)
@@ -236,8 +236,8 @@ func (c *course) get(b *http.Client, path string, want int) (string, http.Header
 	return string(text), resp.Header
 }
 
-// TestSubmission covers the whole path: a notice, the file, a real check, progress reports, and the report, which only the
-// teacher can open.
+// TestSubmission covers the whole sequence: a notice, the file, a real check, progress reports, and the report, which only the teacher
+// can open.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -274,7 +274,7 @@ func TestSubmission(t *testing.T) {
 		t.Errorf("the platform was told %s", got)
 	}
 
-	// The same notice changes nothing, however often it comes again.
+	// Repetitions of the same notice change nothing.
 	n := len(c.tasks())
 	for range 3 {
 		if got := c.Send(c.noticeURL(), notice, notice); got != http.StatusOK {
@@ -304,10 +304,10 @@ func TestSubmission(t *testing.T) {
 	if archive, _ := c.open(fresh(t), review("a4", "t1", "Instructor"), http.StatusOK); !strings.Contains(archive, "-1\">a</a>") {
 		t.Errorf("archive:\n%s", archive)
 	}
-	c.open(fresh(t), review("a1", "u1", "Learner"), http.StatusForbidden) // by policy
+	c.open(fresh(t), review("a1", "u1", "Learner"), http.StatusForbidden) // forbidden by policy
 	c.open(fresh(t), review("none", "t1", "Instructor"), http.StatusNotFound)
 
-	// A teacher of another course sees nothing of this one, not even with its address.
+	// A teacher of another course cannot see anything of this course, not even with its address.
 	other := fresh(t)
 	elsewhere := review("a1", "t2", "Instructor")
 	elsewhere["/context"] = map[string]any{"id": "course-2"}
@@ -317,7 +317,7 @@ func TestSubmission(t *testing.T) {
 	c.get(other, at.Path, http.StatusNotFound)
 	c.get(other, at.Path+"/report", http.StatusNotFound)
 	c.get(fresh(t), at.Path, http.StatusForbidden)
-	// Each reading is in the audit.
+	// The audit contains each reading.
 	audit, err := c.db.Audit.Audit(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestSubmission(t *testing.T) {
 	if read < 3 {
 		t.Errorf("%d readings in the audit", read)
 	}
-	// A disabled platform loses access at once.
+	// A disabled platform loses access immediately.
 	p, err := c.db.LTI.LTIPlatform(ctx, "moodle")
 	if err != nil {
 		t.Fatal(err)
@@ -361,7 +361,7 @@ func TestLearners(t *testing.T) {
 	c.get(other, at.Path+"/report", http.StatusNotFound)
 }
 
-// TestForgedNotices: nothing is checked that the platform has not signed for this site, and no other host is contacted.
+// TestForgedNotices: the site checks nothing that the platform has not signed for it, and contacts no other host.
 func TestForgedNotices(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -406,7 +406,7 @@ func TestForgedNotices(t *testing.T) {
 		t.Errorf("assets %v, %v", all, err)
 	}
 
-	// A genuine notice may still point elsewhere, or to something too large or not as described.
+	// A genuine notice can still refer to another host, or to a file that is too large or does not match its description.
 	asked := make(chan string, 10)
 	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer inside.Close()
@@ -455,8 +455,7 @@ func (c *course) awaitState(asset, state string) store.LTIAsset {
 	}
 }
 
-// TestPlatformFails: temporary failures are retried, rejected tokens are renewed, and stopping the site in the middle
-// loses nothing.
+// TestPlatformFails: temporary failures are retried, rejected tokens are renewed, and stopping the site at any point loses nothing.
 func TestPlatformFails(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -466,7 +465,7 @@ func TestPlatformFails(t *testing.T) {
 	claims := c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios)))
 	c.send(http.StatusServiceUnavailable, claims) // the platform is to send it again
 	c.send(http.StatusOK, claims)
-	c.restart(true) // accepted, and only then carried out
+	c.restart(true) // accepted, and performed later
 	for _, path := range []string{"/token", "/assets/a1", "/reports/p1"} {
 		c.Fail(path, 2)
 	}
@@ -477,7 +476,7 @@ func TestPlatformFails(t *testing.T) {
 	}
 	c.RevokeTokens()
 	c.Rotate("key-2")
-	// A teacher asks again: a new notice about the same file repeats the result without a new check.
+	// If a teacher asks again, a new notice about the same file repeats the result without a new check.
 	c.restart(true) // otherwise the new key would be unknown for a while
 	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	c.Await(ctx, "a1", lti.Processed, 1)
@@ -497,7 +496,7 @@ func TestPlatformFails(t *testing.T) {
 	}
 	c.Put("swap", "swap.txt", []byte(webtest.Folios))
 	c.Await(ctx, "swap", lti.Processed, 0)
-	// A failed file is fetched again when it is requested again.
+	// A failed file is fetched again on request.
 	gone := map[string]any{"asset_id": "late", "url": c.URL + "/assets/late", "title": "late.txt"}
 	c.send(http.StatusOK, c.Submission("u1", nil, gone))
 	c.Await(ctx, "late", lti.Failed, 0)
@@ -506,8 +505,8 @@ func TestPlatformFails(t *testing.T) {
 	c.Await(ctx, "late", lti.Processed, 0)
 }
 
-// TestAssetPanics: a file that triggers a fault of the program fails alone, once, and the platform is told; if requested
-// again, it is checked.
+// TestAssetPanics: a file that triggers a fault of the program fails once, without affecting others, and the platform is notified; if
+// requested again, the file is checked.
 func TestAssetPanics(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -526,7 +525,7 @@ func TestAssetPanics(t *testing.T) {
 	c.Await(ctx, "a1", lti.Processed, 0)
 }
 
-// TestLaunchAttacks: state and nonce belong to this browser and can be used once, and roles come from the platform.
+// TestLaunchAttacks: state and nonce belong to this browser and work only once, and roles come from the platform.
 func TestLaunchAttacks(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -567,7 +566,7 @@ func TestLaunchAttacks(t *testing.T) {
 	if got := status(b, with("/message_type", "LtiStartProctoring"), nil); got != http.StatusBadRequest {
 		t.Errorf("another message: %d", got)
 	}
-	// One answer, once, in the browser that asked for it.
+	// One answer, once, in the browser that requested it.
 	at, form := c.Leave(b, c.loginURL(), link)
 	send := func(b *http.Client) (int, string) {
 		t.Helper()
@@ -589,12 +588,12 @@ func TestLaunchAttacks(t *testing.T) {
 		t.Errorf("replay: %d", code)
 	}
 	victim := fresh(t)
-	status(victim, link, nil) // has a cookie of its own
+	status(victim, link, nil) // has its own cookie
 	_, form = c.Leave(b, c.loginURL(), link)
 	if code, _ := send(victim); code != http.StatusForbidden {
 		t.Errorf("in another browser: %d", code)
 	}
-	// A browser without cookies is shown an alternative that works, and is not signed in.
+	// A browser without cookies is shown a working alternative, and is not signed in.
 	_, form = c.Leave(b, c.loginURL(), link)
 	bare := fresh(t)
 	code, page := send(bare)
@@ -608,7 +607,7 @@ func TestLaunchAttacks(t *testing.T) {
 		t.Errorf("again leads to %s", header.Get("Location"))
 	}
 	c.get(bare, again[1], http.StatusNotFound)
-	// Only known platforms can begin a launch.
+	// Only known platforms can start a launch.
 	for _, q := range []string{"", "?iss=https://evil.example&login_hint=x", "?iss=" + url.QueryEscape(c.URL) +
 		"&client_id=other&login_hint=x", "?iss=" + url.QueryEscape(c.URL)} {
 		resp, err := bare.Get(c.loginURL() + q)
@@ -622,7 +621,7 @@ func TestLaunchAttacks(t *testing.T) {
 	}
 }
 
-// TestConfigure makes the site a processor of an activity; the teacher's choices apply to what is submitted there.
+// TestConfigure makes the site a processor of an activity; the teacher's choices apply to submissions to the activity.
 func TestConfigure(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -710,7 +709,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestHandInWithinCourse: a platform without asset processors has a link through which teachers submit.
+// TestHandInWithinCourse: on a platform without asset processors, teachers submit through a link.
 func TestHandInWithinCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

@@ -12,8 +12,8 @@ import (
 	"concordat/web/platforms"
 )
 
-// TestCourseSays: the page of a course says how large files may be, and a submission that cannot be read is refused on a page;
-// an unknown platform is not changed, and appears in no audit entry.
+// TestCourseSays: the page of a course states the maximum file size, and a submission that cannot be read is rejected on a page. An
+// unknown platform is not changed and appears in no audit entry.
 func TestCourseSays(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -45,8 +45,7 @@ func TestCourseSays(t *testing.T) {
 	}
 }
 
-// TestPlatformQueueIsQuiet: having nothing to do for a platform is not logged as an error; a message about one file says nothing
-// about others.
+// TestPlatformQueueIsQuiet: an idle platform queue is not logged as an error; a message about one file does not concern others.
 func TestPlatformQueueIsQuiet(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

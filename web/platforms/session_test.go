@@ -22,7 +22,7 @@ func teaches(more map[string]any) map[string]any {
 	return out
 }
 
-// change changes the platform as an administrator does.
+// change changes the platform as an administrator would.
 func (c *course) change(f func(*store.LTIPlatform)) {
 	c.t.Helper()
 	p, err := c.db.LTI.LTIPlatform(c.t.Context(), "moodle")
@@ -35,8 +35,8 @@ func (c *course) change(f func(*store.LTIPlatform)) {
 	}
 }
 
-// TestLaunchOfDeployment: a launch begun for one deployment cannot be completed for another, although the site knows both; a
-// launch that the platform refused signs no one in.
+// TestLaunchOfDeployment: a launch started for one deployment cannot be completed for another, although the site knows both; a launch
+// refused by the platform signs no one in.
 func TestLaunchOfDeployment(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -52,8 +52,8 @@ func TestLaunchOfDeployment(t *testing.T) {
 	c.get(b, "/lti/checks", http.StatusForbidden)
 }
 
-// TestPlatformSessionsEnd: users who came from a platform lose access once the platform is disabled, its deployment is
-// removed, or learners are no longer allowed; a launch is refused as well.
+// TestPlatformSessionsEnd: users from a platform lose access when the platform is disabled, its deployment is removed, or learners are no
+// longer allowed; new launches are refused too.
 func TestPlatformSessionsEnd(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -87,9 +87,8 @@ func TestPlatformSessionsEnd(t *testing.T) {
 	want(learner, http.StatusForbidden)
 }
 
-// TestChecksOfOneCourse: users who came from a course see only the checks of that course. The checks of another platform, even with
-// the same deployment and course numbers, and those of another deployment, course or learner do not exist for them, neither as a page
-// nor as a report.
+// TestChecksOfOneCourse: users from a course see only the checks of that course. For them, the checks of another platform, even with the
+// same deployment and course numbers, and of another deployment, course or learner do not exist, either as a page or as a report.
 func TestChecksOfOneCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -140,7 +139,7 @@ func TestChecksOfOneCourse(t *testing.T) {
 	}
 }
 
-// TestKeysForPlatforms: a platform finds the public keys of the site as JSON in a form that strict platforms accept.
+// TestKeysForPlatforms: the site publishes its public keys as JSON in a form that strict platforms accept.
 func TestKeysForPlatforms(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})
@@ -150,8 +149,8 @@ func TestKeysForPlatforms(t *testing.T) {
 	}
 }
 
-// TestConfigureOfLaunch: a teacher makes choices with the key of a launch of the same course, among existing templates and
-// libraries, for an activity that the platform names.
+// TestConfigureOfLaunch: a teacher makes choices with the key of a launch of the same course, among existing templates and libraries, for
+// an activity named by the platform.
 func TestConfigureOfLaunch(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -209,8 +208,8 @@ func TestConfigureOfLaunch(t *testing.T) {
 	}
 }
 
-// TestPlatformCookies: the cookies that a site with HTTPS sets for platforms work within their frames, travel encrypted, are
-// kept apart for each platform and cannot be read by scripts.
+// TestPlatformCookies: the cookies set for platforms by a site with https work within the platforms' frames, are sent only encrypted, are
+// separate for each platform and cannot be read by scripts.
 func TestPlatformCookies(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

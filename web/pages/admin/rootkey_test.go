@@ -13,7 +13,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// keysOfTests gives out a root key, and records under which passphrase.
+// keysOfTests exports a root key and records the passphrase.
 type keysOfTests struct {
 	under []byte
 	notes []store.AuditNote
@@ -31,8 +31,8 @@ func (k *keysOfTests) PutOffRoot(_ context.Context, n ...store.AuditNote) error 
 	return nil
 }
 
-// TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was entered twice, as
-// a file that no cache keeps; the audit records, with the change, the export or the decision against it.
+// TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was entered twice, as a file that
+// is not cached. The audit records the export, or the decision against it, in the same transaction.
 func TestRootKeyFile(t *testing.T) {
 	t.Parallel()
 	k := &keysOfTests{}

@@ -21,7 +21,7 @@ import (
 
 var hookPath = regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`)
 
-// TestHookPages creates a webhook, lets it fail, and sends again.
+// TestHookPages creates a webhook, makes its delivery fail, and resends it.
 func TestHookPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -91,7 +91,7 @@ func TestHookPages(t *testing.T) {
 	nobody.Post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}})
 }
 
-// TestHookMessages: everything that pages show about webhooks has a text.
+// TestHookMessages: all text that pages show about webhooks exists.
 func TestHookMessages(t *testing.T) {
 	t.Parallel()
 	keys := []string{"hook.active", "hook.paused", "delivery.pending", "delivery.delivered", "delivery.dead", "event.ping"}

@@ -6,7 +6,7 @@ import (
 	"concordat/web/message"
 )
 
-// TestSettingsHaveWords: every setting that the page explains has a name and an explanation, and every box and choice has words.
+// TestSettingsHaveWords: every setting explained on the page has a name and an explanation, and every checkbox and option has a label.
 func TestSettingsHaveWords(t *testing.T) {
 	t.Parallel()
 	en := message.Languages()[0]

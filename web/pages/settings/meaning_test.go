@@ -28,8 +28,8 @@ func wordsOf(c settings.MeaningChange) string {
 	return strings.Join(out, " ")
 }
 
-// TestMeaningPage: the settings show how rewritten text is found, with a button for each missing step, progress while one is under
-// way, and the next step after a failure. Buttons and API request the same changes, and leave an entry in the audit.
+// TestMeaningPage: the settings show how rewritten text is found, with a button for each missing step, the progress of a step, and the
+// next step after a failure. Buttons and API request the same changes and add an audit entry.
 func TestMeaningPage(t *testing.T) {
 	t.Parallel()
 	s := &webtest.Settable{Values: map[string]string{"meaning.leads": "off"}}
