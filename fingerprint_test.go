@@ -52,9 +52,8 @@ func TestFingerprintRefuses(t *testing.T) {
 	}
 }
 
-// TestDistances compares with a bit-by-bit count, and checks both guarantees: four changed bits leave a band whole, and
-// nine changed nibbles leave a band with at most one changed nibble (Manku, Jain and Das Sarma 2007, section 3, by the
-// pigeonhole principle).
+// TestDistances compares with a bit-by-bit count and checks both guarantees: four changed bits leave a band unchanged, and nine changed
+// nibbles leave a band with at most one changed nibble (Manku, Jain and Das Sarma 2007, section 3, by the pigeonhole principle).
 func TestDistances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {

@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestParseWorkID: identifiers are read in the forms in which repositories write them, and resolve.
+// TestParseWorkID: identifiers are parsed in the forms in which repositories write them, and resolve.
 func TestParseWorkID(t *testing.T) {
 	for text, want := range map[string]string{
 		"doi:10.5072/ABC.1": "https://doi.org/10.5072/abc.1",
@@ -20,7 +20,7 @@ func TestParseWorkID(t *testing.T) {
 		"https://orcid.org/0000-0002-1825-0097":           "https://orcid.org/0000-0002-1825-0097",
 		"0000-0002-1694-233x":                             "https://orcid.org/0000-0002-1694-233X",
 		"https://ror.org/03YRM5C26":                       "https://ror.org/03yrm5c26",
-		"0000-0002-1825-0098":                             "", // its check digit is wrong
+		"0000-0002-1825-0098":                             "", // the check digit is wrong
 		"https://repository.example.edu/10.5072/abc":      "",
 		"12/3":                        "", // a fraction is not a Handle
 		"ISBN 978-3-16-148410-0":      "",
@@ -34,7 +34,7 @@ func TestParseWorkID(t *testing.T) {
 	}
 }
 
-// TestParseCreators reads names and ORCID iDs as people and files write them.
+// TestParseCreators parses names and ORCID iDs as people and files write them.
 func TestParseCreators(t *testing.T) {
 	const orcid = "0000-0002-1825-0097"
 	for text, want := range map[string][]concordat.Creator{

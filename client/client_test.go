@@ -20,20 +20,20 @@ import (
 	"concordat/webhook"
 )
 
-// scripted is a site that follows a script, one step for each request.
+// scripted is a site that follows a script with one step per request.
 type scripted struct {
 	*httptest.Server
 	mu    sync.Mutex
-	steps []http.HandlerFunc // guarded by mu; the last one is kept
+	steps []http.HandlerFunc // guarded by mu; the last step is repeated
 	seen  []*http.Request    // guarded by mu
-	sent  []string           // guarded by mu: bodies
+	sent  []string           // request bodies; guarded by mu
 }
 
 func script(t *testing.T, steps ...http.HandlerFunc) (*scripted, *client.Client) {
 	t.Helper()
 	s := &scripted{steps: steps}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body) // a body may be cut off
+		b, _ := io.ReadAll(r.Body) // a body may be truncated
 		s.mu.Lock()
 		s.seen, s.sent = append(s.seen, r), append(s.sent, string(b))
 		step := s.steps[0]
@@ -82,7 +82,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestRetries: safe requests are retried with the same key and bytes; others are sent once.
+// TestRetries: safe requests are retried with the same key and bytes; others are sent only once.
 func TestRetries(t *testing.T) {
 	ctx := t.Context()
 	busy, ok := refuse(http.StatusServiceUnavailable, "unavailable"),
@@ -124,7 +124,7 @@ func TestRetries(t *testing.T) {
 		t.Errorf("%d requests", len(seen))
 	}
 
-	// A body that can be read only once is not sent again in part.
+	// A body that can be read only once is not resent in part.
 	_, c = script(t, lose, ok)
 	if _, err := c.Submit(ctx, client.Submission{Files: []client.File{client.Reader("a.txt", strings.NewReader("content"))}}); err == nil {
 		t.Error("a stream that was read was handed in again")
@@ -154,7 +154,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// TestPages: an iterator asks for the next page when it is needed, and ends with the first error.
+// TestPages: an iterator requests the next page when needed, and ends with the first error.
 func TestPages(t *testing.T) {
 	page := func(next string, ids ...string) http.HandlerFunc {
 		var all []any
@@ -187,7 +187,7 @@ func TestPages(t *testing.T) {
 	if seen, _ := s.requests(); len(seen) != 1 {
 		t.Errorf("%d pages for one entry", len(seen))
 	}
-	for _, last := range []http.HandlerFunc{refuse(400, "invalid"), page("two", "c"), answer(7)} { // the second names itself as next
+	for _, last := range []http.HandlerFunc{refuse(400, "invalid"), page("two", "c"), answer(7)} { // the second is its own next page
 		_, c = script(t, page("two", "a"), last)
 		entries, failed := 0, 0
 		for _, err := range c.Checks(t.Context(), client.Filter{}) {
@@ -204,7 +204,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestWait: a client waits for events, and polls if they do not come through.
+// TestWait: a client waits for events, and polls if they do not arrive.
 func TestWait(t *testing.T) {
 	stream := func(events ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -237,7 +237,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestVerify accepts what the site's sender signs, and nothing else.
+// TestVerify accepts requests signed by the site's sender, and no others.
 func TestVerify(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	secret, former := []byte("0123456789abcdef0123456789abcdef"), []byte("former")

@@ -43,7 +43,7 @@ func Example() {
 	}
 }
 
-// Two people may decide on one report: a person who has not seen the latest rules cannot replace them.
+// Two people can decide on one report: a person who has not seen the latest rules cannot replace them.
 func ExampleClient_SetRules() {
 	ctx := context.Background()
 	c, err := client.New(client.Options{Address: "https://site.example", Token: os.Getenv("TOKEN")})
@@ -62,7 +62,7 @@ func ExampleClient_SetRules() {
 	}
 }
 
-// A receiver of webhooks.
+// A webhook receiver verifies a request.
 func ExampleVerify() {
 	secret := os.Getenv("WEBHOOK_SECRET")
 	http.HandleFunc("POST /concordat", func(w http.ResponseWriter, r *http.Request) {
@@ -75,11 +75,11 @@ func ExampleVerify() {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
-		log.Println(n.ID, n.Type, string(n.Data)) // skip a notification whose ID was handled before
+		log.Println(n.ID, n.Type, string(n.Data)) // skip notifications whose ID has been handled
 	})
 }
 
-// A delivery signed with another secret is refused.
+// A delivery signed with another secret is rejected.
 func ExampleVerify_refused() {
 	h := http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {"1800000000"}, "Webhook-Signature": {"v1,AAAA"}}
 	_, err := client.Verify("whsec_c2VjcmV0", h, []byte("{}"), time.Unix(1_800_000_000, 0))

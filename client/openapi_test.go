@@ -13,7 +13,7 @@ import (
 	"concordat/client"
 )
 
-// schema is a JSON Schema, as far as these tests read it.
+// schema is the part of a JSON Schema that these tests read.
 type schema struct {
 	Ref        string             `json:"$ref"`
 	Properties map[string]*schema `json:"properties"`
@@ -23,7 +23,7 @@ type schema struct {
 	AllOf      []*schema          `json:"allOf"`
 }
 
-// document is an OpenAPI document, as far as these tests read it.
+// document is the part of an OpenAPI document that these tests read.
 type document struct {
 	Components struct {
 		Schemas map[string]*schema `json:"schemas"`
@@ -37,7 +37,7 @@ type document struct {
 	} `json:"paths"`
 }
 
-// at follows a reference, if the schema is one, and chooses the object among alternatives.
+// at resolves a reference, and selects the object among alternatives.
 func (d *document) at(s *schema) *schema {
 	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
 		return d.at(d.Components.Schemas[name])
@@ -52,18 +52,18 @@ func (d *document) at(s *schema) *schema {
 
 // notRead are fields of the document that the client ignores.
 var notRead = []string{
-	// Details of a source and of form wording, which are in the JSON report.
+	// Details of a source and of form wording, which the JSON report contains.
 	"Evidence.why", "Evidence.sources.added", "Evidence.sources.date", "Evidence.sources.date_by", "Evidence.sources.documents",
 	"Evidence.sources.later_than_submission", "Evidence.sources.oldest", "Evidence.sources.parts", "Evidence.sources.shared",
 	"Evidence.sources.span_bytes",
-	// Input of the caller of AskForPlaces, and passages, which a request for places never has.
+	// Input from the caller of AskForPlaces, and passages, which a request for places never has.
 	"PlacesAsked.asked", "PlacesAsked.changed", "PlacesAsked.contact", "PlacesAsked.lead", "PlacesAsked.level", "PlacesAsked.passages",
 	"PlacesAsked.reason", "PlacesAsked.until",
 	// The kind of a line, which the list already implies.
 	"BatchLeads.leads.type", "BatchLeads.many.type", "BatchWording.type",
 }
 
-// compare compares the keys of a client type with those of the schema, and returns the differences.
+// compare returns the differences between the keys of a client type and those of the schema.
 func (d *document) compare(at string, of reflect.Type, s *schema) (out []string) {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		if of.Kind() == reflect.Slice && s != nil {
@@ -106,7 +106,7 @@ func (d *document) compare(at string, of reflect.Type, s *schema) (out []string)
 	return out
 }
 
-// TestDocument: the client reads every field that the OpenAPI document describes, except for notRead, and no other.
+// TestDocument: the client reads exactly the fields described in the OpenAPI document, except those in notRead.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../doc/openapi.json")
 	if err != nil {
@@ -119,7 +119,7 @@ func TestDocument(t *testing.T) {
 	for _, c := range []struct {
 		of                 reflect.Type
 		method, path, code string
-		list               string // key of the list in the answer; empty if the answer is the list
+		list               string // key of the list in the answer; empty if the answer is the list itself
 	}{
 		{reflect.TypeFor[client.Version](), "get", "/version", "200", ""},
 		{reflect.TypeFor[client.Me](), "get", "/me", "200", ""},

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// TestHealth: each part that was examined reports its findings, good or bad.
+// TestHealth: each examined part reports its findings, good or bad.
 func TestHealth(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {

@@ -17,12 +17,11 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// TestMeaningWhileServed: a site that does not look for rewritten text starts to, indexes its documents, and continues after an
-// interruption, all in the same process; anything that keeps the encoder from starting is named; everything is in the
-// configuration and the audit.
+// TestMeaningWhileServed: in one process, a site starts to look for rewritten text, indexes its documents, and continues after an
+// interruption. Anything that prevents the encoder from starting is reported; everything is recorded in the configuration and the audit.
 func TestMeaningWhileServed(t *testing.T) {
 	bin := t.TempDir()
-	t.Setenv("PATH", bin) // there is no Python yet
+	t.Setenv("PATH", bin) // Python is not installed yet
 	o := openTestSite(t, instance.WithIndex)
 	s := New(o, Options{})
 	ctx, stop := context.WithCancel(t.Context())
@@ -98,7 +97,7 @@ func TestMeaningWhileServed(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		script  string // of python3; empty: no python3
+		script  string // of python3; empty for no python3
 		problem settings.EncoderProblem
 		detail  string
 	}{
@@ -130,10 +129,10 @@ func TestMeaningWhileServed(t *testing.T) {
 	}
 }
 
-// TestCommandedEncoder: an administrator's own command needs neither the package nor Python. If the command fails, the page blames
-// the command alone, and trying again fetches nothing.
+// TestCommandedEncoder: an administrator's own command requires neither the package nor Python. If the command fails, the page names only
+// the command as the cause, and a retry downloads nothing.
 func TestCommandedEncoder(t *testing.T) {
-	t.Setenv("PATH", t.TempDir()) // there is no Python
+	t.Setenv("PATH", t.TempDir()) // Python is not installed
 	dir := filepath.Join(t.TempDir(), "site")
 	command := filepath.Join(t.TempDir(), "encoder")
 	if err := os.WriteFile(command, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {

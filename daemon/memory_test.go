@@ -6,11 +6,11 @@ import (
 	"testing/fstest"
 )
 
-// TestGrantedMemory: the smallest limit of the group and of those above it counts, in both versions of control groups.
+// TestGrantedMemory: the smallest limit of the group and its ancestors applies, in both versions of control groups.
 func TestGrantedMemory(t *testing.T) {
 	for name, c := range map[string]struct {
 		files string // path=content, one per line
-		want  int64  // 0: none
+		want  int64  // 0 for none
 	}{
 		"version 2":                 {"proc/self/cgroup=0::/system.slice/concordat.service\nsys/fs/cgroup/system.slice/concordat.service/memory.max=2000000", 2000000},
 		"the group above":           {"proc/self/cgroup=0::/a/b\nsys/fs/cgroup/a/b/memory.max=max\nsys/fs/cgroup/a/memory.max=1000", 1000},

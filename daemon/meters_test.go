@@ -16,7 +16,7 @@ import (
 	"concordat/site"
 )
 
-// TestMeters: meters count what they are given, and a nil one counts nothing.
+// TestMeters: meters count what they are given, and a nil Meters counts nothing.
 func TestMeters(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
@@ -36,7 +36,7 @@ func TestMeters(t *testing.T) {
 		m.reading()([]site.Item{{}, {Err: errors.New("x")}}, nil)
 		m.Answered("", federation.OutcomeRejected, time.Second)
 		m.Asked(concordat.SiteID("p"), federation.OutcomeAnswered, time.Second)
-		slog.New(m.log(slog.DiscardHandler)).Error("x") // discarded before it is counted, so nobody sees it
+		slog.New(m.log(slog.DiscardHandler)).Error("x") // discarded before counting, since no one sees it
 	}
 	families, err := r.Gather()
 	if err != nil {
@@ -69,7 +69,7 @@ func TestMeters(t *testing.T) {
 	}
 }
 
-// TestPanics: a panic is counted, with the time of the latest, and appears in the metrics.
+// TestPanics: a panic is counted with the time of the latest, and appears in the metrics.
 func TestPanics(t *testing.T) {
 	m := NewMeters(prometheus.NewRegistry())
 	if n, at := m.panicsSoFar(); n != 0 || !at.IsZero() {

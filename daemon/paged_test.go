@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// standIn is the name of LibreOffice's program, under which the test binary stands in for it.
+// standIn is the program name of LibreOffice; under this name, the test binary acts as LibreOffice.
 const standIn = "soffice.bin"
 
 func init() {
@@ -43,8 +43,8 @@ func init() {
 	os.Exit(0)
 }
 
-// TestFailedPages: a file that LibreOffice cannot lay out is not tried again by the same program, and one on which it took too long not for
-// an hour; if the machine could not start LibreOffice, that says nothing about the file.
+// TestFailedPages: a file that LibreOffice cannot lay out is not retried with the same program, and a file that took it too long is not
+// retried for an hour. If the machine could not start LibreOffice, this is not held against the file.
 func TestFailedPages(t *testing.T) {
 	program := t.TempDir()
 	put := func(name string, content []byte, mode os.FileMode) {
@@ -61,8 +61,8 @@ func TestFailedPages(t *testing.T) {
 	put(standIn, own, 0o700)
 	for i, c := range []struct {
 		how      string
-		mode     os.FileMode // of the program
-		file     bool        // it is the file's fault
+		mode     os.FileMode // mode of the program file
+		file     bool        // the file is at fault
 		problem  string
 		recovers bool
 	}{
@@ -119,7 +119,7 @@ func TestFailedPages(t *testing.T) {
 	}
 }
 
-// TestUnmadeBounded: the memory of failures keeps the newest ones.
+// TestUnmadeBounded: the record of failures keeps the newest ones.
 func TestUnmadeBounded(t *testing.T) {
 	var u unmade
 	now := time.Now()

@@ -12,8 +12,8 @@ import (
 	"concordat/site/compare"
 )
 
-// TestBackgroundPanics: a panic in retention, deletion or other background work ends only that round, is counted once and logged
-// with its stack; an error is logged and not counted.
+// TestBackgroundPanics: a panic in retention, deletion or other background work ends only that round, is counted once and logged with its
+// stack; an error is logged but not counted.
 func TestBackgroundPanics(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {
@@ -40,7 +40,7 @@ func TestBackgroundPanics(t *testing.T) {
 		!strings.Contains(told, "no disk") {
 		t.Errorf("%d panics were counted; want 1, logged with its stack:\n%s", n, told)
 	}
-	// A sweep without an eraser panics in each round; it continues until told to stop.
+	// A sweep without an eraser panics in each round and continues until it is stopped.
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := s.sweep(ctx, nil); err != nil {

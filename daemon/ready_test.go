@@ -11,7 +11,7 @@ import (
 	"concordat/profile"
 )
 
-// openTestSite makes a site and opens it.
+// openTestSite creates a site and opens it.
 func openTestSite(t *testing.T, mode instance.Mode) *instance.Instance {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "site")
@@ -44,7 +44,7 @@ func TestHealthz(t *testing.T) {
 	ask(http.StatusServiceUnavailable, "does not answer")
 }
 
-// TestReadyz: /readyz fails until checks are accepted, and when there is no room; /healthz is not affected by either.
+// TestReadyz: /readyz fails until checks are accepted, and when there is no disk space; /healthz is not affected by either.
 func TestReadyz(t *testing.T) {
 	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {

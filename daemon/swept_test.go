@@ -9,7 +9,7 @@ import (
 	"concordat/site/retain"
 )
 
-// TestSweptIsToldInWords: the log names what the rules of the site deleted, and has no line if they deleted nothing.
+// TestSweptIsToldInWords: the log states what the site's rules deleted, and has no line if they deleted nothing.
 func TestSweptIsToldInWords(t *testing.T) {
 	var log bytes.Buffer
 	s := &Daemon{log: slog.New(slog.NewTextHandler(&log, nil))}

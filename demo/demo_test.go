@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// newSite returns a site that has the library as one collection.
+// newSite returns a site with the library as one collection.
 func newSite(t *testing.T) *site.Site {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// documents returns the library under the names that truth.json uses.
+// documents returns the library under the names in truth.json.
 func documents() iter.Seq2[site.Incoming, error] {
 	return func(yield func(site.Incoming, error) bool) {
 		err := fs.WalkDir(demo.Files, "library", func(name string, d fs.DirEntry, err error) error {
@@ -83,7 +83,7 @@ func documents() iter.Seq2[site.Incoming, error] {
 	}
 }
 
-// read returns the text that extraction finds in a file.
+// read returns the text extracted from a file.
 func read(name string) (string, error) {
 	b, err := demo.Files.ReadFile(name)
 	if err != nil || path.Ext(name) == ".tsv" {
@@ -96,9 +96,8 @@ func read(name string) (string, error) {
 	return r.Text, nil
 }
 
-// TestCheckFindsPassages: a check finds each planted passage in the document from which it was taken, or in one with the same
-// words. One passage is too short to be fingerprinted; its words nominate its source. With CONCORDAT_PICTURES the test also
-// draws the picture of README.md.
+// TestCheckFindsPassages: a check finds each planted passage in its source document, or in one with the same words. One passage is too
+// short to be fingerprinted; its words nominate its source. If CONCORDAT_PICTURES is set, the test also draws the picture of README.md.
 func TestCheckFindsPassages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: adds the whole library to a site")

@@ -13,8 +13,8 @@ import (
 	"concordat/site"
 )
 
-// TestLead: a passage of testdata/lead.txt that rewords a call from the library is a lead, and not evidence. With
-// CONCORDAT_PICTURES the test also draws the picture of doc/start.md: make pictures.
+// TestLead: a passage of testdata/lead.txt that rewords a call from the library is a lead, not evidence. If CONCORDAT_PICTURES is set,
+// the test also draws the picture of doc/start.md: make pictures.
 func TestLead(t *testing.T) {
 	text, err := os.ReadFile("testdata/lead.txt")
 	must(t, err)
@@ -33,8 +33,8 @@ func TestLead(t *testing.T) {
 	})
 }
 
-// draw writes a picture of the report r, made by take in a window that is width pixels wide, into the folder that
-// CONCORDAT_PICTURES names. Without it, draw does nothing.
+// draw writes a picture of report r, taken by take in a window width pixels wide, to the folder CONCORDAT_PICTURES. If that is not set,
+// draw does nothing.
 func draw(t *testing.T, r *report.Report, name string, width int, take func(*[]byte) chromedp.Tasks) {
 	t.Helper()
 	folder := os.Getenv("CONCORDAT_PICTURES")

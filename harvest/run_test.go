@@ -38,7 +38,7 @@ type testIntake struct {
 	mu      sync.Mutex
 	puts    map[concordat.DocumentID]int
 	removed []string
-	fail    func() error // called before a document is added; nil: never
+	fail    func() error // if not nil, called before a document is added
 }
 
 func (i *testIntake) Spool() (*os.File, error) { return os.CreateTemp(i.dir, "spool-*") }
@@ -86,7 +86,7 @@ func (i *testIntake) Remove(ctx context.Context, source string, lib concordat.Li
 
 var at = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// place is a site in a test, with a clock that moves only during waits.
+// place is a test site whose clock advances only during pauses.
 type place struct {
 	t      *testing.T
 	db     *store.DB
@@ -126,7 +126,7 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// restart returns a new process of the same site, after the old one's claim has expired.
+// restart replaces the process of the site after the old one's claim has expired.
 func (p *place) restart() {
 	p.mu.Lock()
 	p.now = p.now.Add(time.Minute)
@@ -196,7 +196,7 @@ func (p *place) want(states map[string]store.HarvestRecordState, documents ...st
 	}
 }
 
-// repository is a scripted server of OAI-PMH. Its fields are guarded by mu.
+// repository is a scripted OAI-PMH server. Its fields are guarded by mu.
 type repository struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -207,10 +207,10 @@ type repository struct {
 	day     bool
 	robots  string
 	files   map[string]http.HandlerFunc
-	faults  func(r *http.Request) (code int, header http.Header, body string) // answers first; 0: the repository answers
+	faults  func(r *http.Request) (code int, header http.Header, body string) // called first; the repository answers if code is 0
 	asked   []url.Values
 	dead    map[string]bool   // resumption tokens that have expired
-	alone   map[string]string // metadata of records that are requested singly
+	alone   map[string]string // metadata of individually requested records
 	tokens  int
 }
 
@@ -227,7 +227,7 @@ func newRepository(t *testing.T) *repository {
 	return r
 }
 
-// text adds a file.
+// text adds a file and returns its address.
 func (r *repository) text(path, text string) string {
 	r.files[path] = func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/plain")
@@ -345,7 +345,7 @@ func (r *repository) list(q url.Values) string {
 	return b.String()
 }
 
-// lists returns that argument of each requested list.
+// lists returns the given argument of each list request.
 func (r *repository) lists(argument string) (out []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -357,7 +357,7 @@ func (r *repository) lists(argument string) (out []string) {
 	return out
 }
 
-// TestLife: records arrive with their metadata, change, and disappear; what is not new is not fetched again.
+// TestLife: records appear with their metadata, change and disappear; unchanged texts are not fetched again.
 func TestLife(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for _, n := range []string{"1", "2", "3", "4"} {
@@ -410,7 +410,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestDay: a repository whose dates are days is asked by the day, starting with the previous one.
+// TestDay: a repository with day granularity is queried by day, beginning with the previous day.
 func TestDay(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.day = true
@@ -461,7 +461,7 @@ func TestEndlessTokens(t *testing.T) {
 	}
 }
 
-// TestBusy: the run waits for a repository that asks for it, or continues later where it stopped.
+// TestBusy: the run waits when a repository asks it to, or continues later where it stopped.
 func TestBusy(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	for n := range 4 {
@@ -494,7 +494,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestFaultyRecord: a record that cannot be read is named with the reason, and the others on its page are read.
+// TestFaultyRecord: an unreadable record is reported with the reason, and the others on its page are read.
 func TestFaultyRecord(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 10
@@ -519,8 +519,8 @@ func TestFaultyRecord(t *testing.T) {
 	}
 }
 
-// TestReadAlone: a record that is damaged in a list is requested singly, and only once while it does not change; this is done for at most
-// 20 records of a page.
+// TestReadAlone: a record that is damaged in a list is requested individually, and only once while it does not change; this is done for
+// at most 20 records of a page.
 func TestReadAlone(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page, repo.alone = 100, map[string]string{"whole": dc(el("title", "T"), el("identifier", repo.text("/whole.txt", "the text")))}
@@ -547,8 +547,8 @@ func TestReadAlone(t *testing.T) {
 	}
 }
 
-// TestDescribedBy: the metadata of the work that a page or a list names is read: title, authors, identifiers and licence are
-// stored with the text, and an embargo holds it back until its date, even if it is stated later.
+// TestDescribedBy: metadata of the work to which a page or a list links is read. Title, authors, identifiers and licence are stored with
+// the text, and an embargo delays the text until its date, even if it is stated later.
 func TestDescribedBy(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	answer := func(path, media, body string, links ...string) string {
@@ -603,8 +603,8 @@ func TestDescribedBy(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{page: k, held: k, plain: k, broken: k}, broken, held, page, plain)
 }
 
-// TestDescribedLater: while metadata named by a page or a list is outstanding, the text is held back, because an embargo may be
-// stated only there; metadata that is refused for good holds nothing back.
+// TestDescribedLater: while metadata to which a page or a list links is outstanding, the text is not accepted, because only the metadata
+// may state an embargo; permanently refused metadata does not delay the text.
 func TestDescribedLater(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	fails := http.StatusBadGateway
@@ -650,7 +650,8 @@ func TestDescribedLater(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{item: store.RecordEmbargoed, listed: store.RecordEmbargoed, cut: store.RecordKept}, cut)
 }
 
-// TestDescribedInManyFormats: metadata in other formats takes no room from that in XML, and whatever is left out is named.
+// TestDescribedInManyFormats: metadata in other formats does not count towards the limit for XML metadata, and everything that is not
+// read is reported.
 func TestDescribedInManyFormats(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	formats := []string{"application/json", "text/turtle", "application/ld+json; profile=x", "application/xhtml+xml", "application/xml"}
@@ -699,8 +700,8 @@ func TestDescribedInManyFormats(t *testing.T) {
 	}
 }
 
-// TestEmbargo: a text under embargo is added on its date and not before; one whose embargo has ended is added at once; one that
-// is put under embargo later is removed.
+// TestEmbargo: a text under embargo is added on the date of its release and not before; a text whose embargo has ended is added
+// immediately; a text that is placed under embargo later is removed.
 func TestEmbargo(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page = 10
@@ -777,8 +778,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// TestVanished: if a repository does not report deleted records, records that are no longer listed are removed. A list
-// that has lost most of its entries is not believed until a person confirms it.
+// TestVanished: if a repository does not report deleted records, records that are no longer listed are removed. A list that has lost most
+// of its entries is distrusted until a person confirms it.
 func TestVanished(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.deleted = "no"
@@ -790,7 +791,7 @@ func TestVanished(t *testing.T) {
 	kept, gone := store.RecordKept, store.RecordWithdrawn
 	repo.items = repo.items[:2]
 	p.run()
-	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": kept}, "a", "b", "c") // it was not a complete list
+	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": kept}, "a", "b", "c") // the list was not complete
 	p.now = p.now.Add(8 * 24 * time.Hour)
 	p.run()
 	p.want(map[string]store.HarvestRecordState{"a": kept, "b": kept, "c": gone}, "a", "b")
@@ -809,7 +810,7 @@ func TestVanished(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": gone, "b": gone, "c": gone})
 }
 
-// TestWholeWhileOpen: a requested complete run replaces one that waits to fetch the rest of its texts.
+// TestWholeWhileOpen: a requested complete run replaces one whose remaining texts have not been fetched yet.
 func TestWholeWhileOpen(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.text("/a.txt", "text"))))
@@ -833,7 +834,7 @@ func TestWholeWhileOpen(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": store.RecordWithdrawn, "b": store.RecordKept}, "b")
 }
 
-// TestKeepWithdrawn: the policy of the source can keep the documents of withdrawn records.
+// TestKeepWithdrawn: the source's policy can preserve the documents of withdrawn records.
 func TestKeepWithdrawn(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.text("/a.txt", "text"))))
@@ -844,7 +845,7 @@ func TestKeepWithdrawn(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{"a": store.RecordWithdrawn}, "a")
 }
 
-// TestTexts: a text is found by what a record or a page says about it, and anything that is not a text is named.
+// TestTexts: a text is found from the information in a record or a page, and everything that is not a text is reported.
 func TestTexts(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.page, repo.robots = 100, "User-agent: *\nDisallow: /private/\n"
@@ -911,7 +912,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPassing: a text that does not arrive is tried again later, but not forever.
+// TestPassing: a text that could not be fetched is retried later, but not forever.
 func TestPassing(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	repo.put("a", dc(el("identifier", repo.URL+"/a.pdf")))
@@ -927,7 +928,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestFolder: files of a folder appear, change, move and disappear; a folder that is not mounted removes nothing.
+// TestFolder: files in a folder appear, change, move and disappear; an unmounted folder removes nothing.
 func TestFolder(t *testing.T) {
 	p, dir := newPlace(t), t.TempDir()
 	write := func(name, text string) {
@@ -966,14 +967,14 @@ func TestFolder(t *testing.T) {
 	if err := p.runner.Run(t.Context(), "repo"); err == nil {
 		t.Error("a folder that is not there is no error")
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil { // the place where a share is mounted
+	if err := os.Mkdir(dir, 0o700); err != nil { // mount point of a share
 		t.Fatal(err)
 	}
 	p.run()
 	p.want(map[string]store.HarvestRecordState{"a.txt": k, "2020/b.txt": gone, "c.txt": k}, "a.txt", "c.txt")
 }
 
-// TestSync: a ResourceSync source is read through its resource list, then through its changes.
+// TestSync: a ResourceSync source is read through its resource list, and later through its changes.
 func TestSync(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	list := func(path, kind, md, entries string) {
@@ -1013,8 +1014,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestManyLists: a source is read up to the limit of its lists; a source beyond it is refused, because unread entries would
-// count as deleted.
+// TestManyLists: a source is read up to the limit on its lists; a source beyond the limit is rejected, because unread entries would count
+// as deleted.
 func TestManyLists(t *testing.T) {
 	for lists, fits := range map[int]bool{2000: true, 2001: false} {
 		repo, p := newRepository(t), newPlace(t)
@@ -1031,7 +1032,7 @@ func TestManyLists(t *testing.T) {
 	}
 }
 
-// TestSpecs: an impossible source is refused, and so is a folder if the caller may not add one.
+// TestSpecs: an invalid source is rejected, and so is a folder if the caller may not add one.
 func TestSpecs(t *testing.T) {
 	c := fetch.New(fetch.Options{Agent: "concordat/test"})
 	for name, s := range map[string]harvest.Spec{

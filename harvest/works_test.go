@@ -26,9 +26,9 @@ func (i *siteIntake) Put(ctx context.Context, lib concordat.LibraryID, docs []si
 	return i.site.Ingest(ctx, lib, sitetest.Docs(docs...), func(site.Ingested) error { return nil })
 }
 
-// TestOneWorkInTwoLibraries: a journal and an institution's repository have the same work, identified by its DOI, with texts that
-// differ in their surroundings; two others have the same text. A check that copies from them names each work once, with all places,
-// and proposes the author's own work.
+// TestOneWorkInTwoLibraries: a journal and an institution's repository contain the same work, identified by its DOI, with texts whose
+// surroundings differ; two others contain the same text. A check that copies from them lists each work once, with all its locations, and
+// proposes the author's own work.
 func TestOneWorkInTwoLibraries(t *testing.T) {
 	here := sitetest.NewSite(t, "journal", "theses")
 	p := &place{t: t, now: at, db: here.Store}

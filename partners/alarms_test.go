@@ -33,7 +33,7 @@ type watcher struct {
 
 	mu   sync.Mutex // guards the fields below
 	log  bytes.Buffer
-	told []string // to the webhook
+	told []string // sent to the webhook
 }
 
 func (w *watcher) Write(b []byte) (int, error) {
@@ -71,7 +71,7 @@ func watchOver(t *testing.T, db *store.DB, id *crypto.Identity, card *crypto.Car
 	return w
 }
 
-// raised fails unless the alarm about a partner, and no other, is where an administrator finds it; an empty kind means no alarm.
+// raised fails the test unless exactly the alarm about the given partner is visible to an administrator; an empty kind means no alarm.
 func (w *watcher) raised(step string, about concordat.SiteID, kind, words, action string) {
 	w.t.Helper()
 	w.sender.Step(context.Background())
@@ -132,8 +132,8 @@ func (a answerer) Answer(_ context.Context, _ concordat.SiteID, q *concordat.Ask
 
 const alarmScheme = concordat.Scheme("natural@1")
 
-// TestFloodIsSeen: a partner that sends requests without end is refused, leaves no further audit entries, and raises an alarm;
-// one that merely works fast does not.
+// TestFloodIsSeen: a partner that sends requests without end is refused, adds no further audit entries, and raises an alarm; a partner
+// that merely works fast does not.
 func TestFloodIsSeen(t *testing.T) {
 	var w *watcher
 	f := fedtest.New(t, 3, alarmScheme, func(i int, o *federation.ServerOptions) {
@@ -162,8 +162,8 @@ func TestFloodIsSeen(t *testing.T) {
 	w.raised("without end", f.ID(2), store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
-// TestSlownessIsSeen: a partner whose messages are invalid, or never end, raises an alarm just like one that floods; a
-// stranger, who may give any name, raises none.
+// TestSlownessIsSeen: a partner whose messages are invalid, or never end, raises an alarm like one that floods the site; a stranger, who
+// can claim any name, raises none.
 func TestSlownessIsSeen(t *testing.T) {
 	id, err := crypto.New(time.Now(), bytes.NewReader(bytes.Repeat([]byte{5}, 1<<16)))
 	if err != nil {
@@ -189,7 +189,7 @@ func TestSlownessIsSeen(t *testing.T) {
 	w.raised("many in an hour", "NORTH", store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
-// TestLiesAreSeen: an answer that cannot be true raises an alarm at the asking site; a proper one does not.
+// TestLiesAreSeen: an impossible answer raises an alarm at the asking site; a valid one does not.
 func TestLiesAreSeen(t *testing.T) {
 	f := fedtest.New(t, 3, alarmScheme)
 	told := func(level concordat.Show) func(*concordat.Ask) *concordat.SiteAnswer {
@@ -235,7 +235,7 @@ func TestForgedHeadIsSeen(t *testing.T) {
 	w.raised("a forged head", liar.name, store.AlarmFalse, "an audit head that its site has not signed", "false answer")
 }
 
-// TestTwoAuditsAreSeen: a member that shows two partners different audits, and one whose audit stops, raise alarms that reach an
+// TestTwoAuditsAreSeen: a member that shows two partners different audits, and a member whose audit stops, raise alarms that reach an
 // administrator.
 func TestTwoAuditsAreSeen(t *testing.T) {
 	ms := members(t, 3)

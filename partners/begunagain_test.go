@@ -16,9 +16,8 @@ import (
 	"concordat/profile"
 )
 
-// TestFederationBegunAgain: a site that leaves a federation and founds another with the same name has a different secret under
-// the same epoch number. A serving process adopts the new secret, even if nothing was read between the two, and so does a later
-// process.
+// TestFederationBegunAgain: a site that leaves a federation and creates another with the same name has a different secret under the same
+// epoch number. A serving process adopts the new secret, even if it read nothing between the two changes, and so does a later process.
 func TestFederationBegunAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	if _, err := instance.Create(t.Context(), dir, "test", "", profile.Natural, "", false); err != nil {
@@ -104,7 +103,7 @@ func TestFederationBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := want(o, p, first)
-	again(k) // and the process ends before it has seen the change
+	again(k) // the process ends before it has seen the change
 	if err := errors.Join(p.Close(), o.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +112,7 @@ func TestFederationBegunAgain(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A crash between the store and the folder leaves the index of a secret that no longer exists.
+	// A crash between the changes of the store and the folder leaves the index of a secret that no longer exists.
 	if err := o.Answers.Sets.UseEpochs(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestRevokedGetsNothing: once revoked, a partner finds every library closed; the federations that it still belongs to are named,
-// so that it can be removed from them, and it cannot be revoked again.
+// TestRevokedGetsNothing: after its revocation, a partner finds every library closed. The federations to which it still belongs are
+// listed, so that it can be removed from them, and it cannot be revoked again.
 func TestRevokedGetsNothing(t *testing.T) {
 	o := storeOnly(t)
 	m := members(t, 2)
@@ -73,8 +73,8 @@ func TestRevokedGetsNothing(t *testing.T) {
 	}
 }
 
-// TestStrangersComeForTenMinutes: a caller without a card may connect while an invitation is open, and for ten minutes after it
-// was used, in case the reply was lost, and at no other time, however many invitations there were.
+// TestStrangersComeForTenMinutes: a caller without a card can connect only while an invitation is open and for ten minutes after it was
+// used, in case the reply was lost, however many invitations there were.
 func TestStrangersComeForTenMinutes(t *testing.T) {
 	m := members(t, 2)
 	r := m[0].Roster
@@ -105,7 +105,7 @@ func TestStrangersComeForTenMinutes(t *testing.T) {
 	}
 }
 
-// TestAnswerOf: an error stays an error, whoever made it; one from another site gives its reason.
+// TestAnswerOf: AnswerOf preserves every error, and adds the reason to an error from another site.
 func TestAnswerOf(t *testing.T) {
 	own := errors.New("the disk is full")
 	if got := AnswerOf(own); !errors.Is(got, own) {

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// granted returns the grant of a leader that follows no rules: its secrets, however it came by them, as a member reads them.
+// granted returns a grant with the leader's secrets as a member reads it, whether or not the leader followed the rules.
 func granted(t *testing.T, leader *crypto.Identity) *crypto.FederationGrant {
 	t.Helper()
 	f, err := leader.Federation("law")
@@ -33,9 +33,9 @@ func granted(t *testing.T, leader *crypto.Identity) *crypto.FederationGrant {
 	return g
 }
 
-// TestEarlyEpochWaits: an epoch that the leader begins less than 30 days after the previous one is not accepted by the hourly
-// round. It is accepted when an administrator joins again; one that begins later is accepted automatically. Whatever is
-// granted, the keystore on disk still opens.
+// TestEarlyEpochWaits: an epoch that the leader begins less than 30 days after the previous one is not accepted in the hourly round. It
+// is accepted when an administrator joins again; a later epoch is accepted automatically. Whatever is granted, the keystore on disk can
+// still be opened.
 func TestEarlyEpochWaits(t *testing.T) {
 	o, c := federated(t)
 	leader, err := crypto.New(time.Now(), rand.Reader)
@@ -81,10 +81,10 @@ func TestEarlyEpochWaits(t *testing.T) {
 	}
 }
 
-// TestLeaderBeginsEpochs: the leader's own epochs respect the limits: ending a young epoch needs confirmation, and a second one
-// on the same day begins a day later.
+// TestLeaderBeginsEpochs: the leader's own epochs respect the limits: ending a young epoch requires confirmation, and a second one on the
+// same day begins a day later.
 func TestLeaderBeginsEpochs(t *testing.T) {
-	o, c := federated(t) // founded the federation health just before
+	o, c := federated(t) // the site has just created the federation health
 	_, err := BeginEpoch(t.Context(), o, c.keys, "health", crypto.EpochOverlap, false)
 	if err == nil || !strings.Contains(err.Error(), "--early") {
 		t.Errorf("the second epoch of a day: error %v", err)
@@ -108,7 +108,7 @@ func TestLeaderBeginsEpochs(t *testing.T) {
 	}
 }
 
-// TestRefusedEpochRaisesAlarm: whatever the hourly round refuses is reported where an administrator sees it.
+// TestRefusedEpochRaisesAlarm: everything that the hourly round refuses is reported to an administrator.
 func TestRefusedEpochRaisesAlarm(t *testing.T) {
 	_, c := federated(t)
 	leader := concordat.SiteID("LEADER")

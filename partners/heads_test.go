@@ -15,8 +15,8 @@ import (
 	"concordat/store"
 )
 
-// TestHeadsThatStop: a partner whose audit does not grow, although each exchange adds an entry to it, or that stops sending
-// heads, raises an alarm once a day.
+// TestHeadsThatStop: a partner raises an alarm once a day if it stops sending heads, or if its audit does not grow although each exchange
+// adds an entry.
 func TestHeadsThatStop(t *testing.T) {
 	db := storetest.SQLite(t)
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -72,7 +72,7 @@ type member struct {
 	name concordat.SiteID
 }
 
-// members makes n sites that are one another's partners.
+// members creates n sites that are partners of each other.
 func members(t *testing.T, n int) []*member {
 	t.Helper()
 	must := func(err error) {
@@ -122,14 +122,14 @@ func (m *member) end(t *testing.T, seq uint64, hash byte, at time.Time) *crypto.
 	return h
 }
 
-// TestL4TwoAudits is the attack by a member that shows each partner a different audit. The partners exchange what they have
-// received and find out: from an entry that differs, or because one audit is ahead of the other where it had been behind.
+// TestL4TwoAudits simulates an attack by a member that shows each partner a different audit. The partners detect it by exchanging the
+// heads that they have received: an entry differs, or one audit is ahead of the other after having been behind.
 func TestL4TwoAudits(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		toA, toB []uint64 // entries sent, one every quarter of an hour
-		hashB    byte     // of the entries sent to B
-		want     int      // alarms at A
+		hashB    byte     // hash of the entries sent to B
+		want     int      // number of alarms at A
 	}{
 		"one audit":                       {[]uint64{10, 20, 30}, []uint64{12, 22, 32}, 1, 0},
 		"two audits in step":              {[]uint64{10, 20, 30}, []uint64{10, 20, 30}, 2, 1},
@@ -176,7 +176,7 @@ func TestL4TwoAudits(t *testing.T) {
 	}
 }
 
-// TestL4Forged: an unsigned head, one signed by a stranger and one from a site that is not a partner are not evidence, and a site
+// TestL4Forged: an unsigned head, a head signed by a stranger and a head of a site that is not a partner are not evidence, and a site
 // that shares no federation with another learns nothing about the others.
 func TestL4Forged(t *testing.T) {
 	ms := members(t, 3)

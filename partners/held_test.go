@@ -82,9 +82,9 @@ func partner(t *testing.T, c *Client, libraries ...concordat.LibraryID) (*fedtes
 	return s, p
 }
 
-// TestWantedPartnersAreAsked: a check asks every partner that it should ask, about everything that the partner opens or about
-// the named libraries, under the key of a common federation; a partner without one ends the check, which would otherwise
-// continue without that partner.
+// TestWantedPartnersAreAsked: a check asks every selected partner about everything that the partner opens or about the selected
+// libraries, under the key of a common federation. A partner without a common federation ends the check, which would otherwise continue
+// without that partner.
 func TestWantedPartnersAreAsked(t *testing.T) {
 	o, c := federated(t)
 	north, p := partner(t, c, "theses", "papers")
@@ -123,7 +123,7 @@ func TestWantedPartnersAreAsked(t *testing.T) {
 	}
 }
 
-// TestCardsAreFetched: the cards of all active partners are fetched, even if one of them does not answer, which is reported.
+// TestCardsAreFetched: the cards of all active partners are fetched, even if one partner does not answer, which is reported.
 func TestCardsAreFetched(t *testing.T) {
 	o, c := federated(t)
 	north, _ := partner(t, c)
@@ -150,7 +150,7 @@ func TestCardsAreFetched(t *testing.T) {
 	}
 }
 
-// TestRetiredEpochIsGoneOrSaid: the fingerprints of an epoch that has ended are deleted, and anything that prevents it is reported.
+// TestRetiredEpochIsGoneOrSaid: the fingerprints of an epoch that has ended are deleted, and anything that prevents this is reported.
 func TestRetiredEpochIsGoneOrSaid(t *testing.T) {
 	o := storeOnly(t)
 	e := concordat.Epoch{Federation: "health", Number: 1}
@@ -179,8 +179,8 @@ func TestRetiredEpochIsGoneOrSaid(t *testing.T) {
 	}
 }
 
-// TestSettlingSaysWhatFailed: each statement of the store that fails during the search for leftovers of mirrors is reported, even
-// if the index of an epoch was cut short before it had a scheme and is therefore examined a second time.
+// TestSettlingSaysWhatFailed: each failing statement of the store during the search for remains of mirrors is reported, even if an
+// epoch's index was truncated before it had a scheme and is therefore examined a second time.
 func TestSettlingSaysWhatFailed(t *testing.T) {
 	o := storeOnly(t)
 	whole, short := concordat.Epoch{Federation: "health", Number: 1}, concordat.Epoch{Federation: "health", Number: 2}

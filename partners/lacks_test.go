@@ -12,7 +12,8 @@ import (
 	"concordat/store"
 )
 
-// TestMirrorThatLacks: a named partner is asked instead of a mirror that lacks documents, but not instead of a complete one.
+// TestMirrorThatLacks: a named partner is asked instead of its mirror if documents are missing in the mirror, but not if the mirror is
+// complete.
 func TestMirrorThatLacks(t *testing.T) {
 	m := &mirrorSet{}
 	for _, lib := range []concordat.LibraryID{"whole", "lacking"} {

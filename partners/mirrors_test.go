@@ -27,7 +27,7 @@ func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e c
 	putMirrored(t, o, e, o.Asks.Mirrored(site.MirroredLibrary{Site: "north", Library: lib, Epoch: e}, docs[documents-1].ID))
 }
 
-// putMirrored puts a document into the index of an epoch.
+// putMirrored adds a document to the index of an epoch.
 func putMirrored(t *testing.T, o *instance.Instance, e concordat.Epoch, ref concordat.Ref) {
 	t.Helper()
 	pr, err := o.Profiler.ForIndex(concordat.Document{Library: ref.Library, ID: ref.Document, Added: time.Now(),
@@ -47,8 +47,8 @@ func putMirrored(t *testing.T, o *instance.Instance, e concordat.Epoch, ref conc
 	}
 }
 
-// TestLargeMirrorStaysWhole: a start removes documents that belong to no mirror, and only those, even if a mirror has more
-// documents than the store lists at once.
+// TestLargeMirrorStaysWhole: at startup, exactly the documents that belong to no mirror are removed, even if a mirror has more documents
+// than the store lists at once.
 func TestLargeMirrorStaysWhole(t *testing.T) {
 	o := storeOnly(t)
 	e := concordat.Epoch{Federation: "health", Number: 1}
@@ -74,8 +74,8 @@ func TestLargeMirrorStaysWhole(t *testing.T) {
 	}
 }
 
-// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces mirrors of the same library in earlier epochs of its
-// federation; those of other libraries, other federations and later epochs remain.
+// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces mirrors of the same library in earlier epochs of its federation; those of
+// other libraries, other federations and later epochs remain.
 func TestNewMirrorTakesThePlaceOfOlder(t *testing.T) {
 	o := storeOnly(t)
 	at := func(federation concordat.FederationID, n uint32) concordat.Epoch {

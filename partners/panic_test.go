@@ -36,8 +36,8 @@ func storeOnly(t *testing.T) *instance.Instance {
 	return o
 }
 
-// TestRoundPanics: a panic in periodic work for partners ends only that round, and is counted and logged with its stack; an error
-// is logged but not counted. The next round runs as usual.
+// TestRoundPanics: a panic in periodic work for partners ends only that round, and is counted and logged with its stack; an error is
+// logged but not counted. The next round runs as usual.
 func TestRoundPanics(t *testing.T) {
 	o := storeOnly(t)
 	var log bytes.Buffer
@@ -82,8 +82,8 @@ func (open) Catalogue(context.Context) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
 }
 
-// TestCataloguePanics: a panic while a partner's catalogue is read costs only that partner's answer, and is counted and logged with
-// its stack; the others are answered.
+// TestCataloguePanics: a panic while reading a partner's catalogue affects only that partner's answer, and is counted and logged with its
+// stack; the others are answered.
 func TestCataloguePanics(t *testing.T) {
 	o := storeOnly(t)
 	var log bytes.Buffer

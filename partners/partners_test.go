@@ -31,7 +31,7 @@ func open(t *testing.T) *instance.Instance {
 	return o
 }
 
-// TestWithoutKeys: a site without keys compares with its own libraries, and says what it needs for anything more.
+// TestWithoutKeys: a site without keys compares with its own libraries, and reports what it requires for anything more.
 func TestWithoutKeys(t *testing.T) {
 	o := open(t)
 	options := partners.Options{Log: slog.New(slog.DiscardHandler)}
@@ -51,7 +51,7 @@ func TestWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestListen: without an address for partners there is no server, and a server needs keys.
+// TestListen: without an address for partners there is no server, and a server requires keys.
 func TestListen(t *testing.T) {
 	o := open(t)
 	options := partners.Options{Log: slog.New(slog.DiscardHandler)}

@@ -20,8 +20,8 @@ import (
 	"concordat/store"
 )
 
-// served serves the site of c to the other site, which is an active partner on its roster, and returns a function with which that
-// site asks for the catalogue.
+// served serves the site of c to other, which is an active partner on its roster, and returns a function with which other requests the
+// catalogue.
 func served(t *testing.T, c *Client, other *fedtest.Site) (ask func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func served(t *testing.T, c *Client, other *fedtest.Site) (ask func() error) {
 	}
 }
 
-// naming returns the card of a new site that names the TLS key of another card, in the format of version 1, which needs no proof.
+// naming returns the card of a new site that contains the TLS key of another card, in version 1 format, which requires no proof.
 func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.Card {
 	t.Helper()
 	for {
@@ -74,7 +74,7 @@ func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Version 1 has the pin of a key where version 2 has the key and its proof, before modes, suites and contact.
+		// Version 1 contains the pin of a key in place of version 2's key and proof, before modes, suites and contact.
 		raw := good.Bytes()
 		end := len(raw) - ed25519.SignatureSize - 2 - len(good.Contact) - 1 - len(good.Suites) - 1
 		begin := end - len(good.TLS)*(ed25519.PublicKeySize+ed25519.SignatureSize)
@@ -94,7 +94,7 @@ func naming(t *testing.T, victim *crypto.Card, before concordat.SiteID) *crypto.
 	}
 }
 
-// TestForeignPin: a site whose card names the TLS key of an honest partner, with or without a proof, takes nothing away from that
+// TestForeignPin: a site whose card contains the TLS key of an honest partner, with or without a proof, takes nothing away from that
 // partner, whether it is enrolled, active or revoked, and even if its row was stored by an earlier version.
 func TestForeignPin(t *testing.T) {
 	o, c := federated(t)
@@ -130,7 +130,7 @@ func TestForeignPin(t *testing.T) {
 	if as, err := o.Store.Partners.PartnerAlarms(t.Context(), victim.ID, 0); err != nil || len(as) > 0 {
 		t.Errorf("alarms about the honest partner: %v, %v", as, err)
 	}
-	// Nor does an unproven card that came first keep the honest site out.
+	// An unproven card that came first does not exclude the honest site either.
 	if err := c.roster.pinsAreFree(t.Context(), card); err != nil {
 		t.Errorf("the honest partner's proven card: %v", err)
 	}
@@ -140,7 +140,7 @@ func TestForeignPin(t *testing.T) {
 	}
 }
 
-// TestRenewedCardWithForeignPin: an active partner whose new card names somebody else's TLS key keeps its old card, and an alarm is
+// TestRenewedCardWithForeignPin: an active partner whose new card contains another site's TLS key keeps its old card, and an alarm is
 // raised.
 func TestRenewedCardWithForeignPin(t *testing.T) {
 	_, c := federated(t)

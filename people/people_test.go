@@ -20,7 +20,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// newRegistry returns a registry, its store, and the path to the store.
+// newRegistry returns a registry, its store, and the path of the store.
 func newRegistry(t *testing.T, p people.Policy) (*people.Registry, *store.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.db")
@@ -33,7 +33,7 @@ func newRegistry(t *testing.T, p people.Policy) (*people.Registry, *store.DB, st
 	return people.New(people.Options{Store: db, Now: now, Policy: p}), db, path
 }
 
-// actions returns actor, action and detail of each audit entry.
+// actions returns the actor, action and detail of each audit entry.
 func actions(t *testing.T, db *store.DB) (out []string) {
 	t.Helper()
 	es, err := db.Audit.Audit(t.Context(), 0, 0)
@@ -53,8 +53,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// changes are all functions that leave an audit entry, each called at a site with the accounts root and ada, a link "link" for
-// ada, and one session and one token of hers.
+// changes contains all functions that add an audit entry, each called at a site with the accounts root and ada, a link "link" for ada,
+// and one of her sessions and tokens.
 var changes = map[string]func(ctx context.Context, r *people.Registry, db *store.DB) error{
 	"add": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
 		_, _, err := r.Add(ctx, "root", store.Account{Name: "new", Role: store.RoleOfficer})
@@ -104,7 +104,7 @@ var changes = map[string]func(ctx context.Context, r *people.Registry, db *store
 	},
 }
 
-// state is everything that the functions can change.
+// state contains everything that the functions can change.
 type state struct {
 	Accounts   []store.Account
 	Tokens     []store.Token
@@ -159,8 +159,7 @@ func refuse(t *testing.T, raw *sql.DB, operation, table string) {
 	must(t, err)
 }
 
-// TestAudited: a change and its entry happen together: if the entry cannot be written, nothing is changed, and otherwise both
-// are stored.
+// TestAudited: a change and its audit entry are stored together, or, if the entry cannot be written, not at all.
 func TestAudited(t *testing.T) {
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +195,7 @@ func TestWritesAreTold(t *testing.T) {
 		r, db, _ := prepared(t)
 		must(t, change(t.Context(), r, db))
 		want := stateOf(t, db)
-		var raw *sql.DB // nil: the store was changed
+		var raw *sql.DB // nil if the store was changed
 		for _, table := range []string{"account", "token", "identity"} {
 			for _, operation := range []string{"INSERT", "UPDATE", "DELETE"} {
 				if raw == nil {

@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// accounts creates the accounts ada and bob, and the public ones eve and mia.
+// accounts creates the accounts ada and bob, and the public accounts eve and mia.
 func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	t.Helper()
 	out := map[string]store.Account{}
@@ -25,7 +25,7 @@ func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	return out
 }
 
-// used returns which quota an error reports as used up, and whose quota it is; ok if there is no error.
+// used returns the quota that an error reports as exhausted and its owner, or ok if there is no error.
 func used(t *testing.T, err error) string {
 	t.Helper()
 	var q *store.QuotaUsed
@@ -42,8 +42,8 @@ func used(t *testing.T, err error) string {
 	return ""
 }
 
-// TestQuota: an account is charged for its use; a self-registered one is also charged to its address, by the limits for
-// such accounts; whatever is not limited costs nothing.
+// TestQuota: an account is charged for its use. A self-registered account is also charged to its address, under the limits for such
+// accounts. Anything without a limit is not charged.
 func TestQuota(t *testing.T) {
 	const home, work = "192.0.2.1", "192.0.2.2"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 3, Bytes: 100},
@@ -57,7 +57,7 @@ func TestQuota(t *testing.T) {
 		{"ada", home, 3, 100, "ok"},
 		{"ada", home, 1, 0, "documents of account/ada"},
 		{"bob", home, 2, 101, "bytes of account/bob"},
-		{"bob", home, 3, 100, "ok"}, // refused attempts cost nothing, and do not count for the address either
+		{"bob", home, 3, 100, "ok"}, // refused attempts are not charged, to the address either
 		{"eve", home, 1, 10, "ok"},
 		{"mia", home, 1, 30, "ok"},
 		{"mia", home, 1, 1, "documents of address/" + home},
@@ -84,8 +84,8 @@ func TestQuota(t *testing.T) {
 	must(t, free.Admit(t.Context(), "ada", 1_000_000, 1<<50))
 }
 
-// TestMayUpload: anyone who has used up a quota is refused before anything is read; bytes of failed uploads count, even beyond the
-// limit, but no document does.
+// TestMayUpload: anyone with an exhausted quota is refused before anything is read; bytes of failed uploads are charged, even beyond the
+// limit, but documents are not.
 func TestMayUpload(t *testing.T) {
 	const home = "192.0.2.1"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 2, Bytes: 100, Characters: 500},
@@ -126,8 +126,8 @@ func open(t *testing.T, db *store.DB, owner string, n int) {
 	}
 }
 
-// TestRoom: an account can have only a limited number of open checks, and so can all public accounts together, even if two
-// requests arrive at once; public accounts do not keep out the site's own people.
+// TestRoom: the number of open checks is limited for an account and for all public accounts together, even if two requests arrive at
+// once; public accounts do not exclude the site's own people.
 func TestRoom(t *testing.T) {
 	const home = "192.0.2.1"
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Open: 2}, PublicQueue: 3})
@@ -169,7 +169,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestAdmit: the contents of an archive count once they are known; a check from the command line has no owner with a quota; if an
+// TestAdmit: the contents of an archive are charged once they are known. A check from the command line has no owner with a quota. If an
 // owner cannot be looked up, nothing is admitted.
 func TestAdmit(t *testing.T) {
 	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 10, Characters: 1000, Open: 6}})
@@ -180,7 +180,7 @@ func TestAdmit(t *testing.T) {
 		want                  string
 	}{
 		{"nobody", 1000, 1 << 40, "ok"},
-		{"ada", 6, 0, "ok"}, // five more than the document that was charged on arrival
+		{"ada", 6, 0, "ok"}, // five more than the document charged on arrival
 		{"ada", 6, 0, "ok"},
 		{"ada", 2, 0, "documents of account/ada"},
 		{"bob", 1, 1000, "ok"},
@@ -200,8 +200,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestRegister: an address may create only a limited number of accounts in a day, including attempts with names already taken,
-// and a site may have only a limited number in total.
+// TestRegister: the number of accounts that an address can create in a day is limited, counting attempts with names already taken, and so
+// is the total number of accounts on a site.
 func TestRegister(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{PublicAccounts: 3})
@@ -246,8 +246,7 @@ func TestRegisterLinks(t *testing.T) {
 	}
 }
 
-// TestDefaults: without a policy, public accounts may have 20 checks open together, and an address may create three accounts in a
-// day.
+// TestDefaults: without a policy, public accounts can have 20 checks open together, and an address can create three accounts in a day.
 func TestDefaults(t *testing.T) {
 	r, db, _ := newRegistry(t, people.Policy{})
 	as := accounts(t, db)

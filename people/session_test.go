@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// names returns the names of the tokens of an account for a purpose, in order.
+// names returns the sorted names of an account's tokens for a purpose.
 func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []string) {
 	t.Helper()
 	_, all, err := db.People.Tokens(t.Context(), account, p)
@@ -27,8 +27,8 @@ func names(t *testing.T, db *store.DB, account string, p store.Purpose) (out []s
 	return out
 }
 
-// TestSessions: signing in ends only the session that the browser had; a session is ended by its id, all others are ended on
-// request, and any other value ends none.
+// TestSessions: signing in ends only the browser's previous session. A session is ended by its ID, all others are ended on request, and
+// any other value ends none.
 func TestSessions(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -71,7 +71,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSetPassword: a new password ends sessions and links; it ends programs' tokens only on request, and then all of them.
+// TestSetPassword: a new password ends sessions and links; it revokes programs' tokens only on request, and then all of them.
 func TestSetPassword(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -102,8 +102,8 @@ func TestSetPassword(t *testing.T) {
 	}
 }
 
-// TestRecognize: a person for whom a provider vouches gets the role that the provider names, if the site allows it, and none
-// through a disabled or deleted account.
+// TestRecognize: a person identified by a provider gets the role named by the provider, if the site allows it, and no role through a
+// disabled or deleted account.
 func TestRecognize(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -135,8 +135,8 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// TestConnect: an account is linked by the name for which a provider vouches only if it is not linked yet; an administrator's
-// account never is.
+// TestConnect: an account is linked by the name vouched for by a provider only if it is not linked yet; an administrator's account is
+// never linked in this way.
 func TestConnect(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -170,8 +170,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestChange: a new role ends the account's sessions and tokens and clears its status as self-registered, and so does disabling
-// it. Each change has an audit entry, and both together have two; nothing else changes.
+// TestChange: changing the role of an account or disabling it ends the account's sessions and tokens; a new role also ends its status as
+// self-registered. Each change has an audit entry, and both together have two; nothing else changes.
 func TestChange(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})
@@ -219,7 +219,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestAddKeeps: for an account created on someone's behalf, only name, title and role count; everything else that a caller sends is
+// TestAddKeeps: for an account created on someone's behalf, only name, title and role are used; everything else in the request is
 // ignored.
 func TestAddKeeps(t *testing.T) {
 	ctx := t.Context()
@@ -243,7 +243,7 @@ func TestAddKeeps(t *testing.T) {
 	}
 }
 
-// TestFirst: the first account is an administrator's, whatever else is requested, created with a single-use link.
+// TestFirst: the first account is an administrator's, whatever else is requested, and is created with a single-use link.
 func TestFirst(t *testing.T) {
 	ctx := t.Context()
 	r, db, _ := newRegistry(t, people.Policy{})

@@ -20,7 +20,7 @@ func apart(s, inner, outer string) string {
 	return strings.Join(words, outer)
 }
 
-// TestLettersApart spaces out real sentences: their fingerprints must be those of the sentences, and their spans must cover
+// TestLettersApart spaces out real sentences. Their fingerprints must equal those of the original sentences, and their spans must cover
 // everything that is spaced out.
 func TestLettersApart(t *testing.T) {
 	p := profiler(t, profile.Options{})

@@ -13,8 +13,8 @@ import (
 	"concordat/segment"
 )
 
-// These tests measure what a fingerprint reveals, to those who know the key and to those who do not (doc/federation.md). They are
-// kept so that nobody later claims otherwise.
+// These tests measure what a fingerprint reveals to people with and without the key (doc/federation.md). They are kept as a record of
+// these facts.
 
 // attacked returns distinct sentences of real text that are long enough to be distinguished.
 func attacked(t *testing.T, n int) []string {
@@ -48,7 +48,7 @@ func must1(p *Profiler, err error) *Profiler {
 	return p
 }
 
-// one returns the features of a sentence, read as one block, and their fingerprint under p's key.
+// one returns the features of a sentence, treated as one block, and their fingerprint under p's key.
 func (p *Profiler) one(t *testing.T, sentence string) ([]uint64, concordat.Fingerprint) {
 	t.Helper()
 	text, err := segment.Split(sentence)
@@ -63,8 +63,8 @@ func (p *Profiler) one(t *testing.T, sentence string) ([]uint64, concordat.Finge
 	return features, p.sketcher.Sketch(keyed)
 }
 
-// TestDictionaryAttack is D1 and D2: anyone with the key and a list of sentences can tell from which sentence a fingerprint comes,
-// even if the sentence was edited; without the key nobody can.
+// TestDictionaryAttack covers attacks D1 and D2: with the key and a list of sentences, an attacker can determine which sentence a
+// fingerprint is from, even if the sentence was edited; without the key this is impossible.
 func TestDictionaryAttack(t *testing.T) {
 	const near = 25 // five standard deviations below that of unrelated sentences
 	n, of := 6000, 300
@@ -123,8 +123,8 @@ func replaced(rng *rand.Rand, sentence string, n int) string {
 	return strings.Join(words, " ")
 }
 
-// TestWordPresence is the rest of D2: from one fingerprint, or one word set, a holder of the key can tell whether a single word is
-// in the sentence, far better than by chance, even with the simplest test; without the key, the result is no better than chance.
+// TestWordPresence covers the rest of D2: from one fingerprint or word set, a holder of the key can determine whether the sentence
+// contains a given word, far better than by chance, even with the simplest test; without the key, the result is no better than chance.
 func TestWordPresence(t *testing.T) {
 	sentences := attacked(t, 2000)
 	secret := must1(New(Options{Key: []byte("the key of the federation's epoch")}))
@@ -168,14 +168,14 @@ func TestWordPresence(t *testing.T) {
 	}
 }
 
-// presence scores a word by how many of the hashes of the word alone are in the fingerprint.
+// presence scores a word by the number of its hashes that are in the fingerprint.
 func (p *Profiler) presence(f concordat.Fingerprint, word uint64) float64 {
 	one := []uint64{word}
 	p.prf.apply(one)
 	return float64(concordat.Nibbles - f.NibbleDistance(p.sketcher.Sketch(one)))
 }
 
-// auc returns the chance that a value from in is larger than one from out (Mann and Whitney 1947), with ties counted half.
+// auc returns the probability that a value from in is larger than one from out (Mann and Whitney 1947), with ties counted half.
 func auc(in, out []float64) float64 {
 	wins := 0.0
 	for _, a := range in {

@@ -10,7 +10,7 @@ import (
 	"concordat/profile"
 )
 
-// BenchmarkProfile measures the index side, from text to fingerprints, on one core, in MB/s of text.
+// BenchmarkProfile measures indexing, from text to fingerprints, on one core, in MB/s of text.
 func BenchmarkProfile(b *testing.B) {
 	for _, c := range []struct{ name, text string }{
 		{"english", english(b)},

@@ -23,8 +23,8 @@ func TestSipHash(t *testing.T) {
 	}
 }
 
-// TestKeyedVectors pins keyed fingerprints: if they change, every epoch's sets must be recomputed. The key is the bytes
-// 00 to 1f.
+// TestKeyedVectors fixes keyed fingerprints: if they change, every epoch's sets must be recomputed. The key consists of the bytes 00 to
+// 1f.
 func TestKeyedVectors(t *testing.T) {
 	key := make([]byte, 32)
 	for i := range key {
@@ -54,7 +54,7 @@ func TestKeyedVectors(t *testing.T) {
 	}
 }
 
-// BenchmarkPRF measures the cost of a key per feature, and what HMAC-SHA-256 would cost.
+// BenchmarkPRF measures the cost of a key per feature, and the cost that HMAC-SHA-256 would have.
 func BenchmarkPRF(b *testing.B) {
 	features := make([]uint64, 1000)
 	p := newPRF([]byte("key"))

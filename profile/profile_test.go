@@ -54,7 +54,7 @@ func TestSchemesDiffer(t *testing.T) {
 	}
 }
 
-// TestScheme pins the digest of the default scheme: if it changes, every index must be rebuilt.
+// TestScheme fixes the digest of the default scheme: if it changes, every index must be rebuilt.
 func TestScheme(t *testing.T) {
 	const want = "natural@4122353cee0a0ff4"
 	if got := profiler(t, profile.Options{}).Scheme(); got != want {
@@ -100,7 +100,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestAsked: the spans without fingerprints are those of the profile's questions, either all or those that are wanted.
+// TestAsked: the spans found without fingerprinting equal those of the profile's questions, both for all sentences and for a selection.
 func TestAsked(t *testing.T) {
 	for _, recipe := range profile.Names() {
 		p := profiler(t, profile.Options{Recipe: recipe})

@@ -9,8 +9,7 @@ import (
 	"concordat/profile"
 )
 
-// TestShortOfLists: the lines of a text are its short pieces if all are short; if one is long, its short paragraphs
-// are.
+// TestShortOfLists: the short pieces of a text are its lines if all are short, and otherwise its short paragraphs.
 func TestShortOfLists(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"concordat/segment"
 )
 
-// TestForLibrary: the cells of every document of a site that is indexed by meaning are known; documents of a library that does without the
-// index have no cells.
+// TestForLibrary: the cells of every document are known on a site that indexes by meaning; documents of a library excluded from the index
+// have no cells.
 func TestForLibrary(t *testing.T) {
 	d := concordat.Document{Text: "The merchants counted the barrels of salted fish that had come up the river before the ice closed it."}
 	for _, c := range []struct{ site, library, known, some bool }{
@@ -27,7 +27,7 @@ func TestForLibrary(t *testing.T) {
 	}
 }
 
-// TestTerms: an index stores the stems that a check asks for, whatever the inflection; stop words have no stems.
+// TestTerms: an index stores the stems for which a check asks, whatever the inflection; stop words have no stems.
 func TestTerms(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	for _, c := range []struct{ stored, asked string }{
@@ -64,7 +64,7 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// TestWindows: windows cover the text, overlap by a third, exclude the excluded sections, and stay few.
+// TestWindows: windows cover the text, overlap by a third, omit the excluded sections, and remain few.
 func TestWindows(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	var words []string
@@ -93,7 +93,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestSortTerms sorts slices of every length around the change of method.
+// TestSortTerms sorts slices of all lengths around the change of method.
 func TestSortTerms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var room []uint32

@@ -10,7 +10,7 @@ import (
 	"concordat/view"
 )
 
-// TestAlert: an alert names the partner that asked or that has the document, and has no mark that nobody set.
+// TestAlert: an alert names the partner that asked or that has the document, and has only the marks that people set.
 func TestAlert(t *testing.T) {
 	at := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 	names := map[concordat.SiteID]string{"south": "South"}

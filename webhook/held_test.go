@@ -35,8 +35,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestLeftAloneForAsLongAsAsked: a receiver that asks for a number of seconds is left alone for that long, but at most six hours,
-// however large the number; without a number nothing changes, and no number shortens a pause.
+// TestLeftAloneForAsLongAsAsked: a receiver that requests a pause of a number of seconds gets it, up to six hours. Without a number
+// nothing changes, and no number shortens a pause.
 func TestLeftAloneForAsLongAsAsked(t *testing.T) {
 	asked := make(chan string, 1)
 	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +67,7 @@ func TestLeftAloneForAsLongAsAsked(t *testing.T) {
 	}
 }
 
-// TestPanicNobodyCounts: a panic in an attempt ends only that attempt, even if nothing counts panics.
+// TestPanicNobodyCounts: a panic in an attempt ends only that attempt, even if panics are not counted.
 func TestPanicNobodyCounts(t *testing.T) {
 	p := newPlace(t)
 	r := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -80,7 +80,7 @@ func TestPanicNobodyCounts(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPStaysInside: nothing is sent by plain http to an address that is not allowed, even if the address is public
+// TestPlainHTTPStaysInside: nothing is sent over plain http to an address that is not explicitly allowed, even if the address is public
 // or a name resolves to it.
 func TestPlainHTTPStaysInside(t *testing.T) {
 	names, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -123,7 +123,7 @@ func TestPlainHTTPStaysInside(t *testing.T) {
 	}
 }
 
-// endingStore has nothing to deliver, and ends its caller.
+// endingStore has nothing to deliver, and cancels its caller's context.
 type endingStore struct {
 	webhook.Store
 	end    func()
@@ -139,7 +139,7 @@ func (e *endingStore) ClaimDelivery(context.Context, time.Duration, ...store.Hoo
 	return store.Delivery{}, store.Hook{}, concordat.ErrNotFound
 }
 
-// TestOnlyFailuresAreLogged: a failure of the store is logged, but nothing is logged if all is well or the process ends.
+// TestOnlyFailuresAreLogged: a failure of the store is logged, but nothing is logged if there is no failure or the process ends.
 func TestOnlyFailuresAreLogged(t *testing.T) {
 	for name, want := range map[string]int{"well": 0, "failed": 1, "ended": 0} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,7 @@ import (
 	"concordat/webhook"
 )
 
-// panickingStore panics when the end of an attempt is recorded, as long as it is told to.
+// panickingStore panics when the end of an attempt is recorded, while it is told to.
 type panickingStore struct {
 	webhook.Store
 	broken bool
@@ -28,8 +28,8 @@ func (p *panickingStore) EndAttempt(ctx context.Context, d store.Delivery, a sto
 	return p.Store.EndAttempt(ctx, d, a, state, due)
 }
 
-// TestAttemptPanics: a panic in an attempt ends only that attempt: it is logged once with its stack, counted, and the
-// delivery is tried again once its lease has ended.
+// TestAttemptPanics: a panic in an attempt ends only that attempt. It is logged once with its stack and counted, and the delivery is
+// retried when its lease has expired.
 func TestAttemptPanics(t *testing.T) {
 	p := newPlace(t)
 	r := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

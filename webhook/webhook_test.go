@@ -22,7 +22,7 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// clock stands still until it is advanced.
+// clock is a clock that changes only when it is advanced.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time // guarded by mu
@@ -103,14 +103,14 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestFaultyReceivers: whatever the receiver does and however often the process ends, each event arrives at least once, and the
-// signature covers the body that was sent.
+// TestFaultyReceivers: whatever the receiver does and however often the process ends, each event arrives at least once, and the signature
+// covers the body that was sent.
 func TestFaultyReceivers(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			random, script := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2)) // of the test, and guarded by mu
+			random, script := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2)) // script is guarded by mu
 			var mu sync.Mutex
-			got := map[string]int{} // guarded by mu: accepted, by event
+			got := map[string]int{} // accepted deliveries, by event; guarded by mu
 			var secrets [][]byte    // guarded by mu
 			faults := 0             // guarded by mu
 			r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -130,9 +130,9 @@ func TestFaultyReceivers(t *testing.T) {
 					w.WriteHeader(http.StatusInternalServerError)
 				case 1:
 					http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-				case 2: // the connection is cut
+				case 2: // close the connection
 					panic(http.ErrAbortHandler)
-				case 3: // accepted, but the answer is lost
+				case 3: // accept, but lose the answer
 					got[r.Header.Get("webhook-id")]++
 					panic(http.ErrAbortHandler)
 				case 4:
@@ -141,7 +141,7 @@ func TestFaultyReceivers(t *testing.T) {
 				default:
 					faults--
 					got[r.Header.Get("webhook-id")]++
-					_, _ = io.WriteString(w, strings.Repeat("x", 100_000)) // more than anybody reads
+					_, _ = io.WriteString(w, strings.Repeat("x", 100_000)) // more than the sender reads
 				}
 			}))
 			defer r.Close()
@@ -166,7 +166,7 @@ func TestFaultyReceivers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// If all tries failed by chance, a person sends it again.
+				// If all attempts have failed by chance, a person resends it.
 				n, err := p.Webhooks.ReplayDeliveries(t.Context(), h.ID, store.Replay{State: store.DeliveryDead})
 				if err != nil {
 					t.Fatal(err)
@@ -195,8 +195,8 @@ func TestFaultyReceivers(t *testing.T) {
 	}
 }
 
-// TestDead: a delivery that is never accepted is tried for three days, ever more rarely, and is then dead; a replay sends it
-// under the same id.
+// TestDead: a delivery that is never accepted is retried for three days at increasing intervals and is then dead; a replay sends it under
+// the same ID.
 func TestDead(t *testing.T) {
 	var mu sync.Mutex
 	status := http.StatusServiceUnavailable // guarded by mu
@@ -266,7 +266,7 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// TestGone: a receiver that is gone is no longer notified.
+// TestGone: a receiver that answers 410 Gone is no longer notified.
 func TestGone(t *testing.T) {
 	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	defer r.Close()
@@ -282,7 +282,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestSlow: a slow receiver does not delay the others, and Run ends with its context.
+// TestSlow: a slow receiver does not delay others, and Run ends with its context.
 func TestSlow(t *testing.T) {
 	stop := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -312,7 +312,7 @@ func TestSlow(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Error(err)
 	}
-	// A delivery that was in progress is tried again when its lease ends.
+	// A delivery in progress is retried when its lease expires.
 	p.move(3 * time.Hour)
 	if _, _, err := p.Webhooks.ClaimDelivery(t.Context(), time.Minute); err != nil {
 		t.Error(err)
@@ -338,7 +338,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestPrivate: nothing is sent into the site's own network, even if a name leads there.
+// TestPrivate: nothing is sent into the site's own network, even if a name resolves to an address there.
 func TestPrivate(t *testing.T) {
 	called := false
 	r := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TryRobots parses rules, checks an address against them and returns their delay.
+// TryRobots parses rules and returns their delay after checking an address against them.
 func TryRobots(text []byte, u *url.URL) time.Duration {
 	r := parseRobots(text, "concordat")
 	r.allows(u)

@@ -19,7 +19,7 @@ import (
 
 var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// client returns a client that may read from this machine, and a record of its waits.
+// client returns a client that may read from this machine, and a record of its pauses.
 func client(pause time.Duration) (*fetch.Client, *[]time.Duration) {
 	now, slept := start, []time.Duration{}
 	return fetch.New(fetch.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Pause: pause, Agent: "concordat/1.0 (test)",
@@ -82,7 +82,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestBounds: a body ends at the caller's limit, whether its length was given or not.
+// TestBounds: a body ends at the caller's limit, whether or not its length was stated.
 func TestBounds(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/told": says(strings.Repeat("x", 101)), "/fits": says(strings.Repeat("x", 100)),
 		"/untold": func(rw http.ResponseWriter, _ *http.Request) {
@@ -102,7 +102,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPolite: requests to a host keep a pause, or that of robots.txt if it is longer; the address for programs is exempt.
+// TestPolite: requests to a host are separated by the client's pause or, if it is longer, that of robots.txt; addresses for programs are
+// exempt from robots.txt.
 func TestPolite(t *testing.T) {
 	var agents []string
 	s := serve(t, map[string]http.HandlerFunc{"/a": func(rw http.ResponseWriter, r *http.Request) {
@@ -117,7 +118,7 @@ func TestPolite(t *testing.T) {
 		}
 	}
 	if want := []time.Duration{time.Second, 3 * time.Second}; !slices.Equal(*slept, want) {
-		t.Errorf("waited %v, want %v", *slept, want) // before robots.txt is read, the delay is not known
+		t.Errorf("waited %v, want %v", *slept, want) // before robots.txt is read, the delay is unknown
 	}
 	if _, err := get(t, c, s.URL+"/closed/1", fetch.Want{}); !errors.Is(err, fetch.ErrRobots) {
 		t.Errorf("closed: %v", err)
@@ -130,7 +131,7 @@ func TestPolite(t *testing.T) {
 	}
 }
 
-// TestPost: a post observes the pause of the host, including that of robots.txt, and reports the status of the answer.
+// TestPost: a post observes the host's pause, including that of robots.txt, and returns the status of the answer.
 func TestPost(t *testing.T) {
 	code, got := http.StatusAccepted, ""
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nCrawl-delay: 3\n"),
@@ -165,7 +166,7 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// TestRobotsFail: while robots.txt is unavailable, nothing is read; if it does not exist, everything is.
+// TestRobotsFail: while robots.txt is unavailable, nothing is read; if it does not exist, everything may be read.
 func TestRobotsFail(t *testing.T) {
 	code := http.StatusInternalServerError
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": func(rw http.ResponseWriter,
@@ -182,7 +183,7 @@ func TestRobotsFail(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line of robots.txt as long as the file may be does not stop the reading of later rules.
+// TestLongLine: a line of the maximum length of robots.txt does not prevent later rules from being read.
 func TestLongLine(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nDisallow: /" +
 		strings.Repeat("x", 200<<10) + "\nDisallow: /a\n")})
@@ -192,7 +193,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a busy host says how long to wait, in seconds or as a date.
+// TestRetryAfter: a busy host states how long to wait, in seconds or as a date.
 func TestRetryAfter(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/": func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Retry-After", r.URL.Query().Get("after"))
@@ -209,7 +210,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestNames: the host names a file, and the name is never a path.
+// TestNames: the host determines the name of a file, which is never a path.
 func TestNames(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{"/d/1": func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Disposition", r.URL.Query().Get("is"))
@@ -231,7 +232,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRobots: as in RFC 9309, the longest match decides.
+// TestRobots: the longest match decides, as in RFC 9309.
 func TestRobots(t *testing.T) {
 	rules := "# all\r\nUser-Agent: other\nDisallow: /\n\nuser-agent: *\nUser-agent: third\nDisallow: /a\nAllow: /a/b # but\nDisallow: /*.doc$\nDisallow: /q?*x=1\nDisallow:\nAllow: /%C3%A4\nDisallow: /ä/z\nSitemap: http://x/\n"
 	for path, want := range map[string]bool{"/": true, "/a": false, "/ab": false, "/a/b/c": true, "/x.doc": false, "/x.docx": true,

@@ -17,7 +17,7 @@ var base = func() *url.URL {
 	return u
 }()
 
-// TestPage: links of headers and of the page are found, with their types, and are made absolute.
+// TestPage: links in headers and in the page are found with their types, and made absolute.
 func TestPage(t *testing.T) {
 	f := landing.Page(base, []string{`<https://doi.org/10.5072/7>; rel="cite-as"`,
 		`</files/7.pdf> ; rel="item" ; type="application/pdf; v=1", <set,1>;rel=linkset;type="application/linkset+json", <javascript:x>; rel=item`},
@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestHeader covers the forms of RFC 8288, and headers that are not links.
+// TestHeader covers the forms of RFC 8288, and headers without links.
 func TestHeader(t *testing.T) {
 	for h, want := range map[string][]landing.Link{
 		`<a>; rel="x y"; rel=z; title="a, b; \"c\" <d>"; flag, <b>;rel=w`: {{"https://repo.example.edu/items/a", "x", "", ""},
@@ -48,7 +48,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestSet: in a link set, only the page's links count, in both forms of RFC 9264.
+// TestSet: only the page's own links are taken from a link set, in both forms of RFC 9264.
 func TestSet(t *testing.T) {
 	for media, text := range map[string]string{
 		"application/linkset": `<https://repo.example.edu/7.pdf>; rel=item; type="application/pdf"; anchor="https://repo.example.edu/items/7?lang=en",
@@ -66,7 +66,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// FuzzPage: no page, header or link set makes the program panic, or yields more links than allowed.
+// FuzzPage: no page, header or link set causes a panic or yields more links than allowed.
 func FuzzPage(f *testing.F) {
 	f.Add(`<a>; rel="x"; type="t"`, `<meta name=citation_pdf_url content=x><link rel=item href=y>`,
 		`{"linkset":[{"anchor":"a","item":[{"href":"b"}]}]}`)

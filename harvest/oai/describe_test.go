@@ -17,15 +17,15 @@ import (
 
 var today = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
-// description has the parts of a record that a test compares.
+// description contains the parts of a record that a test compares.
 type description struct {
 	Work   concordat.Work
 	Access oai.Access
-	Files  []string // direct ones, then, after =>, the others
+	Files  []string // direct files and, after =>, the others
 }
 
-// TestShapes reads records in the shapes of DSpace, EPrints, OJS, Invenio and a library catalogue, as documented for the protocols
-// and by these programs.
+// TestShapes reads records in the formats of DSpace, EPrints, OJS, Invenio and a library catalogue, as documented for the protocols and
+// by these programs.
 func TestShapes(t *testing.T) {
 	cc := "http://creativecommons.org/licenses/by/4.0/"
 	doi := concordat.WorkID{Scheme: "doi", Value: "10.5072/zenodo.7"}
@@ -111,7 +111,7 @@ func TestAccess(t *testing.T) {
 		"<rights>info:eu-repo/semantics/closedAccess</rights><date>info:eu-repo/date/embargoEnd/2025-01-01</date>":    oai.Closed,
 		"<available>2027-01-01</available>":                                                                           oai.Embargoed,
 		"<available>2027</available>":                                                                                 oai.Open,
-		// a year in print
+		// a year of print publication
 		"<available>2020-01-01</available>": oai.Open,
 		"<date>2027-01-01</date>":           oai.Open,
 		// date of the issue
@@ -127,7 +127,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestRead: an answer is parsed however its elements are written, and a truncated one is refused.
+// TestRead: an answer is parsed however its elements are written, and a truncated answer is rejected.
 func TestRead(t *testing.T) {
 	record := func(id string) string {
 		return "<record><header><identifier>" + id +
@@ -176,7 +176,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzRead: no answer of a repository makes the program panic.
+// FuzzRead: no answer from a repository causes a panic.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.xml")
 	if err != nil || len(files) == 0 {

@@ -9,7 +9,7 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// TestRead reads a change list as in the specification's examples (ANSI/NISO Z39.99-2017, section 12).
+// TestRead parses a change list from the specification's examples (ANSI/NISO Z39.99-2017, section 12).
 func TestRead(t *testing.T) {
 	base, err := url.Parse("https://example.com/dataset1/changelist.xml")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzRead: no list makes the program panic.
+// FuzzRead: no list causes a panic.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<urlset><md capability="x"/><url><loc>http://a/</loc></url></urlset>`))
 	f.Add([]byte(`<sitemapindex><sitemap><loc>`))

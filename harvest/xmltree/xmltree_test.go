@@ -7,7 +7,7 @@ import (
 	"concordat/harvest/xmltree"
 )
 
-// TestClean: text is decoded as declared, or as its bytes indicate, without characters that XML forbids.
+// TestClean: text is decoded as declared or, failing that, as its bytes indicate, without characters that XML forbids.
 func TestClean(t *testing.T) {
 	for name, c := range map[string]struct{ in, encoding, want string }{
 		"latin1 declared":    {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>\xe4</a>", "", "ä"},
@@ -27,7 +27,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestBounds: elements that are nested too deeply are refused.
+// TestBounds: elements nested too deeply are rejected.
 func TestBounds(t *testing.T) {
 	for depth, want := range map[int]bool{100: true, 102: false} {
 		_, err := xmltree.Parse([]byte(strings.Repeat("<a>", depth) + strings.Repeat("</a>", depth)))
@@ -46,7 +46,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text makes the program panic.
+// FuzzParse: no text causes a panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("<a b=c><d>&auml;</d></a>"), "latin1")
 	f.Add([]byte("\xff\xfe<"), "utf-16")

@@ -7,7 +7,7 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// TestPublic: a site's own networks, link-local and documentation networks, and IPv4 embedded in IPv6, are not public.
+// TestPublic: a site's own networks, link-local and documentation networks, and IPv4 addresses embedded in IPv6 are not public.
 func TestPublic(t *testing.T) {
 	for address, want := range map[string]bool{
 		"8.8.8.8": true, "1.1.1.1": true, "2606:4700::1111": true, "127.0.0.1": false, "10.0.0.1": false, "172.31.255.255": false,
