@@ -130,7 +130,7 @@ func (p *Profile) Questions() []Sentence {
 
 // ShortPiece is a title, a heading, or another paragraph too short for a fingerprint.
 type ShortPiece struct {
-	Span    Span   // in the text; zero for the document's title
+	Span    Span   // span in the text; zero for the document's title
 	Letters string // the text to compare: folded, without spaces
 	Text    string // the original text
 }

@@ -106,7 +106,7 @@ type WeightedTerm struct {
 	Weight float64
 }
 
-// BM25Max is the supremum, never reached, of the contribution of a term with weight 1 to a score: k1 + 1.
+// BM25Max is an upper bound, never reached, on the contribution of a term with weight 1 to a score: k1 + 1.
 const BM25Max = 2.2
 
 // TextQuery asks for the documents that best match windows of a text. The score of a document in a window is Okapi BM25 (Robertson and

@@ -109,16 +109,16 @@ type Statement struct {
 	Request   []byte `json:"request"` // SHA-256 of the request's payload
 	Payload   []byte `json:"payload"` // doc/format-federation.md
 	Signature []byte `json:"signature"`
-	// Asked is the request's payload, which the asker knows. The answer can be verified against it, since its sentences are in the order
-	// of the hits in Payload, padding included. It contains fingerprints or words of the submission; omit it when passing the statement
-	// on.
+	// Asked is the request's payload, which the asker knows. The answer can be verified against it: the sentences of Asked are in the
+	// order of the hits in Payload, padding included. It contains fingerprints or words of the submission; omit it when passing the
+	// statement on.
 	Asked []byte `json:"asked,omitempty"`
 }
 
 // AskedSentence is a sentence of an Ask.
 type AskedSentence struct {
 	Fingerprint Fingerprint
-	Gate        int // in bits: the scheme's gate for the sentence; see Sentence
+	Gate        int // in bits; the scheme's gate for the sentence, see Sentence
 }
 
 // MaxAsked is the maximum number of sentences in an Ask; longer documents are split into several.
@@ -414,7 +414,7 @@ type Notice struct {
 	Kind    string      // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded, NoticeCase
 	Job     JobID       // job of the ask; zero for NoticeWithdrawn
 	Library LibraryID   // the withdrawn library
-	Answer  *SiteAnswer `json:"Tell"` // for alerts: the current matches
+	Answer  *SiteAnswer `json:"Tell"` // for alerts, the current matches
 	// Asked is len(Ask.Sentences) of the standing ask as received by the partner, padding included. The transport needs it to convert the
 	// hits of Answer to the asker's own sentence numbers; 0 drops the hits.
 	Asked int

@@ -39,10 +39,10 @@ type Flag struct {
 
 // Passage is a span of a submission that also occurs in a source. Evidence is made from passages.
 type Passage struct {
-	Span       Span   `json:"span"` // of the submission's text
+	Span       Span   `json:"span"` // span of the submission's text
 	Source     Ref    `json:"source"`
 	Title      string `json:"title"`
-	SourceSpan Span   `json:"source_span"` // in bytes of the source's text
+	SourceSpan Span   `json:"source_span"` // span of the source's text in bytes
 	// SourcePoints is SourceSpan in Unicode code points, set by the site that has the source's text; it is zero if not set.
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
@@ -192,7 +192,7 @@ type Consulted struct {
 	// leads.
 	Leads string `json:"leads,omitempty"`
 	// LeadsMissing counts the shards that did not answer that question, and LeadsUnasked counts the sentences at the end of a long text
-	// about which it was not asked.
+	// that the question omitted.
 	LeadsMissing int `json:"leads_missing,omitempty"`
 	LeadsUnasked int `json:"leads_unasked,omitempty"`
 }
@@ -215,7 +215,7 @@ const (
 type LeadCount struct {
 	All     int `json:"all"`
 	Open    int `json:"open"`    // undecided
-	Counted int `json:"counted"` // that count by a person's decision
+	Counted int `json:"counted"` // leads that a person decided to count
 }
 
 // Exposed counts the parts of a submission that a partner learned.

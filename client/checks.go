@@ -126,7 +126,7 @@ func writeFile(m *multipart.Writer, f File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // the file was only read
 	w, err := m.CreateFormFile("file", f.Name)
 	if err == nil {
 		_, err = io.Copy(w, r)
@@ -354,7 +354,7 @@ type Evidence struct {
 	Span       concordat.Span        `json:"span"`
 	Text       string                `json:"text"`
 	Kind       concordat.Kind        `json:"kind"`
-	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several kinds
+	Kinds      []concordat.KindCount `json:"kinds"` // kinds of its characters, if there are several
 	Section    string                `json:"section"`
 	Characters int                   `json:"characters"`
 	Cited      bool                  `json:"cited"`
@@ -372,7 +372,7 @@ type Source struct {
 	Here       concordat.Span        `json:"here"` // span of the submission
 	Span       *concordat.Span       `json:"span"` // span of the source; nil if only its bytes are known
 	Kind       concordat.Kind        `json:"kind"`
-	Kinds      []concordat.KindCount `json:"kinds"` // of its characters, if they are of several kinds
+	Kinds      []concordat.KindCount `json:"kinds"` // kinds of its characters, if there are several
 	Similarity float64               `json:"similarity"`
 	Closeness  string                `json:"closeness"`
 	Excluded   string                `json:"excluded"`

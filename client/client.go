@@ -19,7 +19,7 @@ import (
 
 // Options configures a Client. Address and Token are required.
 type Options struct {
-	Address string       // of the site, for example https://site.example; its path is kept
+	Address string       // address of the site, for example https://site.example; its path is kept
 	Token   string       // as shown on the account page
 	HTTP    *http.Client // the default has no time limit, since contexts have their own
 	// Tries is the maximum number of attempts at a repeatable request; the default is 5, and 1 disables retries.

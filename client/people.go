@@ -67,7 +67,7 @@ type Token struct {
 	Origins []string  `json:"origins"` // addresses below which it accepts notifications
 	Made    time.Time `json:"made"`
 	Expires time.Time `json:"expires"`
-	Used    time.Time `json:"used"` // to the hour; zero if never
+	Used    time.Time `json:"used"` // time of the last use, to the hour; zero if never
 }
 
 // Tokens returns the tokens of the client's account, newest first.

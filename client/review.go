@@ -53,7 +53,7 @@ type RuleChange struct {
 	By     string    `json:"by"`
 	Action string    `json:"action"`  // set, undo, exclude-source and so on
 	About  string    `json:"subject"` // what the action changed, in words
-	Rules  Rules     `json:"rules"`   // in force after the change
+	Rules  Rules     `json:"rules"`   // rules in force after the change
 }
 
 // RuleChanges returns all changes of the rules, oldest first.
@@ -122,7 +122,7 @@ type Note struct {
 	Kind    string    `json:"kind"` // comment, verdict or signoff
 	Text    string    `json:"text"`
 	Verdict string    `json:"verdict"` // clear, discuss or suspected
-	Edited  time.Time `json:"edited"`  // when a comment was edited; zero if never
+	Edited  time.Time `json:"edited"`  // time when a comment was edited; zero if never
 	Passage string    `json:"passage"` // number of the commented passage; empty for the whole report or a passage that no longer exists
 }
 

@@ -99,7 +99,7 @@ func (m machine) Storage(ctx context.Context) (admin.Storage, error) {
 		}
 		return nil
 	})
-	if err == nil && s.o.Config.Store.URL != "" { // it contains the originals
+	if err == nil && s.o.Config.Store.URL != "" { // the folder also contains the originals
 		var e store.Engine
 		e, err = s.o.Store.Engine(ctx)
 		sizes["store"] += e.Bytes

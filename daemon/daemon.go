@@ -64,7 +64,7 @@ type Daemon struct {
 	joinMu      sync.Mutex
 	runPartners func(*partners.Server, net.Listener)
 	level       slog.LevelVar
-	registry    *prometheus.Registry // collects the metrics
+	registry    *prometheus.Registry // runPartners starts listening; joinMu guards this.
 	meters      *Meters
 	eraser      *retain.Eraser
 	meaning     *meaningControl

@@ -123,8 +123,8 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 			s.log.Info("node gone", "node", id)
 			err := errors.Join(s.o.Store.LeaveLeaderTasks(ctx, instance.NodeWorker(id)), s.o.Store.Checks.ReclaimTasks(ctx, instance.NodeWorker(id)))
 			sum, failed := s.o.Site.Settle(ctx, instance.NodeWorker(id))
-			s.tellSettled(sum, failed)          // otherwise this is done an hour later
-			if err != nil && ctx.Err() == nil { // otherwise the claims expire in time
+			s.tellSettled(sum, failed)          // work that cannot be settled now is settled an hour later
+			if err != nil && ctx.Err() == nil { // work that was not reclaimed is released when its claims expire
 				s.log.Error("work of a node that is gone", "node", id, "error", err)
 			}
 		}

@@ -151,7 +151,7 @@ func (m *meaningControl) fileVectors(ctx context.Context) error {
 	set(true, "")
 	ended := make(chan error)
 	go func() {
-		runtime.LockOSThread() // as in makeIndex
+		runtime.LockOSThread() // the thread's priority is lowered, as in makeIndex
 		lowPriority()
 		ended <- instance.FileVectors(ctx, m.s.o, m.s.log, func(done, all int) {
 			m.mu.Lock()
@@ -346,7 +346,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c settings.MeaningCh
 	if err != nil {
 		return err
 	}
-	if c.Index != nil && *c.Index && now.Indexed() { // otherwise turning it on has already started the work
+	if c.Index != nil && *c.Index && now.Indexed() { // if it was just turned on, the work has already started
 		wake(m.make)
 	}
 	if c.Encoder != nil && *c.Encoder && now.Encoder.URL == "" {

@@ -97,7 +97,7 @@ func TestMeaningWhileServed(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		script  string // of python3; empty for no python3
+		script  string // script that acts as python3; empty for no python3
 		problem settings.EncoderProblem
 		detail  string
 	}{

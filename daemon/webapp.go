@@ -212,7 +212,7 @@ func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, erro
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // the file was only read
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

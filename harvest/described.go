@@ -58,7 +58,7 @@ func (g *gathering) described(ctx context.Context, l landing.Link) error {
 		return nil
 	}
 	if !isXML(r.Type) {
-		if isXML(l.Type) { // for example a sign-in page instead
+		if isXML(l.Type) { // for example, a sign-in page came instead of XML
 			g.fault(l.URL, fmt.Errorf("metadata: %s is not XML", cmp.Or(r.Type, "the answer")))
 		}
 		return r.Body.Close()

@@ -26,7 +26,7 @@ func (x *run) listFolder(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("folder: %w", err)
 	}
-	defer func() { _ = root.Close() }() // only read
+	defer func() { _ = root.Close() }() // the folder was only read
 	var page []seenRecord
 	flush := func() error {
 		ids := make([]string, len(page))
@@ -105,14 +105,14 @@ func (g *gathering) local(ctx context.Context, at string) error {
 	if err != nil {
 		return fmt.Errorf("folder: %w", err)
 	}
-	defer func() { _ = root.Close() }() // only read
+	defer func() { _ = root.Close() }() // the folder was only read
 	f, err := root.Open(name)
 	if err != nil {
 		g.fault(name, errors.Unwrap(err))
 		g.passing = true
 		return nil
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // the file was only read
 	info, err := f.Stat()
 	switch {
 	case err != nil:

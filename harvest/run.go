@@ -52,7 +52,7 @@ const (
 	// longestWait is how long a run waits when a repository asks it to; after a request for a longer wait, the run continues later.
 	longestWait = 2 * time.Minute
 	wholeEvery  = 7 * 24 * time.Hour // interval between complete lists of a repository that does not report deleted records
-	errorPause  = time.Hour          // before an interrupted run is retried
+	errorPause  = time.Hour          // pause before an interrupted run is retried
 )
 
 // New returns a Runner.
@@ -157,7 +157,7 @@ func (x *run) steps(ctx context.Context) error {
 	if x.state.Phase == "" || x.state.Ask == AskWhole { // continuing the open run would withdraw less
 		x.begin()
 	}
-	x.state.Cause = "" // from the previous attempt
+	x.state.Cause = "" // delete the cause of the previous attempt
 	if x.state.Phase == phaseListing {
 		var err error
 		switch x.source.Kind {

@@ -55,7 +55,7 @@ func (x *run) listSync(ctx context.Context) error {
 	if len(lists.resources) == 0 {
 		return errors.New("the source has no resource list")
 	}
-	x.state.Whole = true // otherwise removed resources would remain
+	x.state.Whole = true // so that resources that are no longer listed are removed
 	for _, at := range lists.resources {
 		if err := x.eachList(ctx, at, func(l *sitemap.List) error { return x.keepEntries(ctx, l.Entries) }); err != nil {
 			return err

@@ -136,7 +136,7 @@ func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto
 		}
 		f, err := id.Federation(string(m.Federation))
 		if errors.Is(err, crypto.ErrNoKey) {
-			continue // not joined yet
+			continue // this site has not joined the federation yet
 		}
 		if err != nil {
 			return nil, err

@@ -71,7 +71,7 @@ func TestEarlyEpochWaits(t *testing.T) {
 	if f, err := held.Federation("law"); err != nil || len(f.Epochs) != 2 {
 		t.Errorf("refused, and %d epochs are held, error %v", len(f.Epochs), err)
 	}
-	for day := 60; day < 80; day++ { // an administrator who agrees to everything loses nothing either
+	for day := 60; day < 80; day++ { // even an administrator who agrees to every epoch loses nothing
 		if err := take(day, true); err != nil {
 			t.Fatalf("day %d: %v", day, err)
 		}

@@ -12,7 +12,7 @@ import (
 // Person is a person identified by a provider.
 type Person struct {
 	Provider        string // configured name of the provider
-	Issuer, Subject string // together always identify this person (OpenID Connect Core 1.0, section 5.7)
+	Issuer, Subject string // together they always identify this person (OpenID Connect Core 1.0, section 5.7)
 	Title           string // the person's name
 	Role            store.Role
 }

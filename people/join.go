@@ -108,6 +108,6 @@ func (r *Registry) Register(ctx context.Context, account, address string, lasts 
 	})
 }
 
-// PublicMark is the prefix of the names of accounts that people create themselves, so that no one can choose a name that looks like one
-// of a staff member or of another sign-in method.
+// PublicMark is the prefix of the names of accounts that people create themselves, so that no one can choose a name that looks like a
+// staff member's or like one from another sign-in method.
 const PublicMark = "~"

@@ -58,7 +58,8 @@ func (r *Registry) charges(a store.Account, address string, documents, bytes int
 	return out
 }
 
-// MayUpload rejects an account whose quota is exhausted before anything is read. The error is a *store.QuotaUsed or a *TooManyOpen.
+// MayUpload rejects an account with an exhausted quota. It is called before anything is read. The error is a *store.QuotaUsed or a
+// *TooManyOpen.
 func (r *Registry) MayUpload(ctx context.Context, a store.Account, address string) error {
 	if err := r.o.Store.People.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
 		return err

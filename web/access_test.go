@@ -21,9 +21,8 @@ import (
 	"concordat/web"
 )
 
-// The decisions: for each route that is added, a line here states who may use it. A route without a line fails TestEveryRouteIsDecided.
-// The letters are the roles with access to the route: a administrator, o officer, s submitter, u auditor; "open" also admits visitors who
-// have not signed in.
+// routeDecisions states who may use each route. A route without a line fails TestEveryRouteIsDecided. The letters are the roles with
+// access to the route: a administrator, o officer, s submitter, u auditor; "open" also admits visitors who have not signed in.
 var routeDecisions = map[string]string{
 	"GET /batches":                     "aosu", // submitters see only their own
 	"GET /batches/new":                 "aos",

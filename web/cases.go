@@ -44,7 +44,7 @@ var (
 // caseLeasts are the selectable minimum shares, in per cent.
 var caseLeasts = []int{1, 5, 10, 20, 30, 50}
 
-// Grouped reports whether each batch or archive is one row: it is, unless the list shows a group's checks or search results.
+// Grouped reports whether the list shows each batch or archive as one row. It does so unless it shows a group's checks or search results.
 func (f caseFilter) Grouped() bool { return f.In == "" && f.Query == "" && !f.Mine }
 
 // Orders returns the selectable sort orders.
@@ -320,7 +320,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 	for _, l := range all {
 		titles[l.ID] = l.Title
 	}
-	if _, there := titles[now.Added.Library]; there { // otherwise there is no library, or it was deleted
+	if _, there := titles[now.Added.Library]; there { // absent if there is no library or it was deleted
 		if err := w.caseProgress(ctx, now.Added, &out); err != nil {
 			return out, err
 		}
@@ -370,7 +370,7 @@ func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrar
 	case t.State == concordat.TaskFailed:
 		out.State, out.Cause = CaseFailed, t.Cause
 	}
-	return nil // otherwise the submission was added and has since been deleted
+	return nil // the submission was added and has since been deleted
 }
 
 // AddCase adds the submission of a case to a library, by default the site's. The queue does the work.
@@ -400,7 +400,7 @@ func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib 
 	return w.enqueueCase(ctx, v, t, lib, func(*store.DB) error { return nil })
 }
 
-// enqueueCase queues a task that adds the submission of a case to a library, after running also in the same transaction.
+// enqueueCase queues a task that adds the submission of a case to a library. It first calls also, in the same transaction.
 func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID, also func(*store.DB) error) error {
 	origin, err := w.caseOrigin(ctx, t)
 	if err != nil {

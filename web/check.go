@@ -100,7 +100,7 @@ func (n newCheck) Chosen(name string, value any) bool {
 	return slices.Contains(n.Sent[name], fmt.Sprint(value))
 }
 
-// On reports whether a checkbox is ticked: as sent or, in a new form, its initial state.
+// On reports whether a checkbox is ticked: when the form was sent or, in a new form, initially.
 func (n newCheck) On(name string, first bool) bool {
 	if n.Sent == nil {
 		return first

@@ -107,7 +107,7 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = thesis.Close() }() // only read
+	defer func() { _ = thesis.Close() }() // the file was only read
 	hash, _, err := e.web.o.Files.Put(ctx, thesis, e.web.o.MaxUpload)
 	if err != nil {
 		return "", err

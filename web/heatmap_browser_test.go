@@ -40,8 +40,8 @@ const mapNames = `(() => {
 })()`
 
 // TestHeatMapNames: the heat map of a small batch names its documents next to its rows and columns, like the headings of the table of
-// pairs. Each name is at its cells and overlaps no other. The heat map of a larger batch has no names. The page is no wider than the
-// screen.
+// pairs. Each name is at its cells and overlaps no other. Each name is next to its row or column and overlaps no other. The page is no
+// wider than the screen.
 func TestHeatMapNames(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -19,7 +19,7 @@ import (
 const (
 	// documentPage is the number of documents on a page.
 	documentPage = 50
-	// additionsShown bounds the listed additions, and separately the listed failures.
+	// additionsShown bounds the listed additions; the same bound applies to the listed failures.
 	additionsShown = 20
 	// additionsTime is the period that the summary of additions covers.
 	additionsTime = 24 * time.Hour

@@ -21,7 +21,8 @@ func TestLongWordsFit(t *testing.T) {
 	d.AddFinished(t, "one", "ada", twoGroups())
 	d.AwaitBatch(t, ada.HandBatch(http.StatusOK, nil, "a.txt", webtest.Folios, "b.txt", webtest.Folios+" And more."))
 	const (
-		// broken returns the chips whose figure does not follow the last line of their words, or whose lines do not begin at the edge.
+		// broken returns a chip whose figure is not on the last line of its words, or whose further lines do not begin at its left edge;
+		// it returns an empty text if there is none.
 		broken = `(() => { for (const chip of document.querySelectorAll(".groups .chip")) {
 			const words = document.createRange(); words.selectNode(chip.firstChild);
 			const lines = [...words.getClientRects()], last = lines.at(-1), figure = chip.querySelector("b").getClientRects()[0];

@@ -35,7 +35,7 @@ type idp struct {
 	mu     sync.Mutex // guards the fields below
 	key    *rsa.PrivateKey
 	kid    string
-	claims map[string]any // of the next person to sign in
+	claims map[string]any // claims of the next person to sign in
 	info   map[string]any // from the user info endpoint; nil if there is no such endpoint
 	asked  url.Values     // the latest sign-in request
 	codes  map[string]url.Values

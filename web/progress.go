@@ -81,7 +81,7 @@ func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) p
 	return p
 }
 
-// units are the units in which stages count. Stages without a unit have no progress between start and end.
+// units are the message keys of the units in which stages are measured. Stages without a unit have no progress between start and end.
 var units = map[string]string{"match": "unit.sentences", "search": "unit.windows", "align": "unit.documents",
 	"partner": "unit.partners", site.StageAdd: "unit.documents"}
 

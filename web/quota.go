@@ -15,7 +15,7 @@ import (
 	"concordat/web/pages"
 )
 
-// mayUpload rejects a visitor whose quota is exhausted before anything is read, and otherwise limits the request body to the daily limit.
+// mayUpload rejects a visitor whose quota is exhausted, before anything is read; otherwise it limits the request body to the daily limit.
 func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) error {
 	if err := w.People.MayUpload(r.Context(), v.Account, v.Address); err != nil {
 		return err

@@ -404,7 +404,7 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	return d
 }
 
-// MayCount reports whether the passage counts only if someone decides so.
+// MayCount reports whether the passage counts only by a person's decision.
 func (p passageTools) MayCount() bool {
 	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
 		concordat.ExcludedUndecided, concordat.ExcludedQuote, concordat.ExcludedGroup}, p.Evidence.Excluded)

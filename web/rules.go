@@ -498,7 +498,7 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 	}
 	refuse := message.Invalid
 	if text != "" && len(text) <= maxTemplateBytes {
-		refuse = message.Conflict // otherwise it would match less
+		refuse = message.Conflict // the text itself is valid; the earlier templates leave no room for it
 	}
 	if text == "" || size > maxTemplateBytes || len(rules.ExcludeTemplate) >= maxTemplates {
 		return rules, refuse("wrong.wording", maxTemplateBytes>>10, maxTemplates)

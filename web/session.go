@@ -39,7 +39,7 @@ func (w *Web) cookie() string {
 }
 
 var (
-	// errSignedOut rejects a form from a visitor who is not signed in, or no longer.
+	// errSignedOut rejects a form from a visitor who is not, or no longer, signed in.
 	errSignedOut = fmt.Errorf("no one has signed in: %w", concordat.ErrRefused)
 	// errLink rejects a used or expired link.
 	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
@@ -384,7 +384,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	return p, password, p.Problem == ""
 }
 
-// joined signs in a visitor whose password was set if err is nil, and otherwise shows the error.
+// joined signs in a visitor whose password was set; if err is not nil, it shows the error instead.
 func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err error) {
 	if err == nil {
 		err = w.signIn(rw, r, name)

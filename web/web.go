@@ -75,7 +75,7 @@ type Options struct {
 	// Room, if not nil, is called before files are accepted and after every MiB, so that each of several concurrent uploads exceeds the
 	// limit by at most that much. An error, for example concordat.ErrDiskFull, rejects the files.
 	Room     func() error
-	Machine  admin.Machine           // the process and its folder; if nil, the administration pages show less
+	Machine  admin.Machine           // the process and its folder; if nil, the administration pages omit them
 	Keystore admin.Keystore          // the site's signing keys; if nil, the pages show none
 	Nodes    admin.Nodes             // the machines of the site; nil on a site of one machine
 	Settings settings.Control        // if nil, the pages show no settings
@@ -94,7 +94,7 @@ type Options struct {
 	CaseTerms retain.CaseTerms // how long after decisions in shared cases documents are deleted
 	MaxUpload int64            // bytes of one file; the default is 256 MiB
 	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
-	Login     Login            // how people sign in, besides with a password
+	Login     Login            // sign-in methods in addition to the password
 	Hashing   passwords.Cost   // the cost of hashing a password; the default is that of a site
 	Secure    bool             // people reach the site over https, and cookies are bound to it
 	Logger    *slog.Logger     // if nil, nothing is logged

@@ -238,7 +238,7 @@ func TestAccess(t *testing.T) {
 		{"POST", "/checks", [5]int{no, bad, bad, bad, no}},
 		{"GET", "/checks/" + id, [5]int{see, ok, ok, absent, ok}},
 		{"GET", "/checks/none", [5]int{see, absent, absent, absent, absent}},
-		{"GET", "/checks/" + id + "/report", [5]int{see, absent, absent, absent, absent}}, // not finished yet
+		{"GET", "/checks/" + id + "/report", [5]int{see, absent, absent, absent, absent}}, // the check is not finished yet
 		{"POST", "/checks/" + id + "/rules", [5]int{no, bad, bad, no, no}},
 		{"POST", "/checks/" + id + "/notes", [5]int{no, bad, bad, no, no}},
 		{"GET", "/libraries", [5]int{see, ok, ok, ok, ok}},

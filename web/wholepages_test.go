@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// varies matches the parts of a page that differ between two views of it. badges are the numbers next to the names of other pages, which
-// are omitted if they cannot be read, and the schemes entry, which is shown if it is unknown whether there are several schemes.
+// badges matches the parts that are missing or added if the store cannot be read: the numbers next to the names of other pages, and the
+// schemes entry.
 var (
 	badges = regexp.MustCompile(`<span class="badge">[0-9]+<span class="hidden">[^<]*</span></span>|\s*<li><a href="/admin/schemes">[^<]*</a></li>`)
 	varies = regexp.MustCompile(`nonce-[A-Za-z0-9+/=_-]+|nonce="[^"]*"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|value="[A-Z0-9]{26}"|[0-9.,]+ (ms|s|MiB|KiB)`)

@@ -172,7 +172,7 @@ func TestSameNumbers(t *testing.T) {
 	} else {
 		var printed []string
 		heads := regexp.MustCompile(`(?m)^\s*(\d+[a-z]*)\. (?:Word for word|Lightly edited|Reworded)`)
-		_, full, _ := strings.Cut(text, "Full report") // after the pages for a committee
+		_, full, _ := strings.Cut(text, "Full report") // skip the pages for a committee
 		for _, m := range heads.FindAllStringSubmatch(full, -1) {
 			printed = append(printed, m[1])
 		}

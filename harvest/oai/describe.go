@@ -489,7 +489,7 @@ func (b *builder) bundles(n *xmltree.Node) {
 
 // ore reads a resource map, in Atom or RDF.
 func (b *builder) ore(n *xmltree.Node) {
-	group := map[string]string{} // in DSpace: the bundle of a file
+	group := map[string]string{} // in DSpace, the bundle of a file
 	for _, d := range n.Find("Description") {
 		if text := d.First("description").Words(); text != "" {
 			group[d.Attr("about")] = text

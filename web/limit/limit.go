@@ -116,7 +116,7 @@ func (l *Limiter) settle(less int, all []bound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range all {
-		if c := l.find(b.key); c != nil && c.open > 0 { // otherwise the key has been forgotten
+		if c := l.find(b.key); c != nil && c.open > 0 { // the key may have been forgotten
 			c.open--
 			c.n -= less
 		}

@@ -69,7 +69,7 @@ func (b *Listener) Accept() (net.Conn, error) {
 		held.address, proxy = Network(at.Addr()), b.trusted(at.Addr())
 	}
 	if gone := b.enter(held, proxy); gone != nil {
-		_ = gone.Close() // its reader notices
+		_ = gone.Close() // the connection's reader gets the error
 	}
 	return held, nil
 }

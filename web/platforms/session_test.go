@@ -87,8 +87,8 @@ func TestPlatformSessionsEnd(t *testing.T) {
 	want(learner, http.StatusForbidden)
 }
 
-// TestChecksOfOneCourse: users from a course see only the checks of that course. For them, the checks of another platform, even with the
-// same deployment and course numbers, and of another deployment, course or learner do not exist, either as a page or as a report.
+// TestChecksOfOneCourse: users from a course see only the checks of that course. For them, the checks of another platform, deployment,
+// course or learner do not exist, either as a page or as a report, even if the deployment and course numbers are the same.
 func TestChecksOfOneCourse(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -149,8 +149,8 @@ func TestKeysForPlatforms(t *testing.T) {
 	}
 }
 
-// TestConfigureOfLaunch: a teacher makes choices with the key of a launch of the same course, among existing templates and libraries, for
-// an activity named by the platform.
+// TestConfigureOfLaunch: a teacher makes choices with the key of a launch of the same course. The choices must be existing templates and
+// libraries, and the activity must be named by the platform.
 func TestConfigureOfLaunch(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})

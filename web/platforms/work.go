@@ -57,7 +57,7 @@ func (d *Tool) work(ctx context.Context) error {
 		case err == nil:
 			err := compare.Guard(func() error { d.step(ctx, a); return nil })
 			if (compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "asset", a.ID) {
-				d.later(&a, err) // otherwise its lease would expire and the panic would recur forever
+				d.later(&a, err) // without this, the lease would expire and the panic would recur forever
 				d.keep(ctx, a)
 			}
 			continue

@@ -95,11 +95,11 @@ type HealthPart struct {
 	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; the language tables contain its name
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
-	// Failed is set for the part on failed checks: the number that failed because of a fault of the site, and the number that failed
-	// because of their input.
+	// Failed is set only for the part about failed checks. It contains the number of checks that failed because of a fault of the site,
+	// and the number that failed because of their input.
 	Failed []int `json:"-"`
 
-	key  string // of Detail in the language tables; empty if Detail is not translated
+	key  string // message key of Detail; empty if Detail is not translated
 	args []any
 }
 
