@@ -14,9 +14,9 @@ import (
 	"filippo.io/age"
 )
 
-// Files that leave the site's folder are encrypted in the format age-encryption.org/v1, which other programs can also read. A file is
-// encrypted to recipients, which are public, and opened with an identity, which is secret. Writing needs no secret, so a timer can
-// make backups that its machine cannot read.
+// Files that leave the site's folder are encrypted in the format age-encryption.org/v1, which other programs also read. A file is
+// encrypted to recipients, which are public, and opened with an identity, which is secret. Writing needs no secret, so a timer can make
+// backups that its own machine cannot read.
 
 // Recipients are the public keys to which files are encrypted. The zero value has no recipient and is refused. It is
 // safe for concurrent use.
@@ -25,11 +25,11 @@ type Recipients struct {
 	keys  []age.Recipient
 }
 
-// MaxRecipients is the largest number of recipients of a file.
+// MaxRecipients is the maximum number of recipients of a file.
 const MaxRecipients = 16
 
-// ParseRecipients reads recipients as age-keygen prints them: age1pq1... (hybrid, X-Wing), or age1... (X25519). It fails with ErrFormat for
-// anything else, for an empty list, and for a mixture of both kinds, which would protect no better than the weaker kind.
+// ParseRecipients reads recipients as age-keygen prints them: age1pq1... (hybrid, X-Wing), or age1... (X25519). It fails with ErrFormat
+// for anything else, for an empty list, and for a mixture of both kinds, which would be no safer than the weaker kind.
 func ParseRecipients(texts []string) (Recipients, error) {
 	var r Recipients
 	for _, text := range texts {
@@ -77,10 +77,10 @@ func parseRecipient(text string) (key age.Recipient, err error) {
 	return key, nil
 }
 
-// Names returns the recipients as text, in order.
+// Names returns the recipients as text, sorted.
 func (r Recipients) Names() []string { return slices.Clone(r.names) }
 
-// Encrypt returns a writer that writes encrypted bytes to w. The file is complete once Close has returned nil. The writer buffers 64 KiB.
+// Encrypt returns a writer that encrypts to w. The file is complete only if Close returns nil. The writer buffers 64 KiB.
 func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	if len(r.keys) == 0 {
 		return nil, errors.New("no recipient to encrypt to")
@@ -88,8 +88,8 @@ func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	return age.Encrypt(w, r.keys...)
 }
 
-// FileName returns the name of a file whose content was encrypted to the recipients: 64 hexadecimal digits, the same for the same content
-// and recipients. Only someone with the key can tell which name belongs to which content.
+// FileName returns the name for a file with this content encrypted to the recipients: 64 hexadecimal digits that depend only on key,
+// content and recipients. Without the key, names cannot be matched to contents.
 func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 	h := hmac.New(sha256.New, key[:])
 	_, _ = io.WriteString(h, "concordat/file-name/1\x00") // writing to a hash cannot fail
@@ -100,17 +100,17 @@ func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Opener opens files encrypted to its identities. The zero value opens none. It is safe for concurrent use.
+// Opener opens files encrypted to any of its identities. The zero value opens none. It is safe for concurrent use.
 type Opener struct{ identities []age.Identity }
 
 // ErrNotRecipient means that the file is encrypted to other recipients.
 var ErrNotRecipient = errors.New("encrypted to other recipients")
 
-// maxIdentities is the largest size in bytes of a file of identities.
+// maxIdentities is the maximum size of an identity file, in bytes.
 const maxIdentities = 1 << 20
 
-// ParseIdentities reads a file of identities, one per line as age-keygen writes them, or such a file encrypted with a passphrase, as
-// NewLockedIdentity or age -p makes it; ask is then called for the passphrase. It fails with ErrFormat or ErrPassphrase.
+// ParseIdentities reads an identity file with one identity per line, as written by age-keygen. The file may be encrypted with a
+// passphrase, as by NewLockedIdentity or age -p; ParseIdentities then calls ask. It fails with ErrFormat or ErrPassphrase.
 func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
 	if len(b) > maxIdentities {
 		return Opener{}, fmt.Errorf("identities: %w: more than %d bytes", ErrFormat, maxIdentities)
@@ -131,8 +131,8 @@ func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
 	return Opener{ids}, nil
 }
 
-// Open returns the content of an encrypted file. Reading ends with io.EOF only if the file is complete and unaltered; content read before
-// any other error must not be used. It fails with ErrNotRecipient or ErrFormat.
+// Open returns the content of an encrypted file. The file is complete and unaltered only if reading ends with io.EOF; after any other
+// error, discard what was read. It fails with ErrNotRecipient or ErrFormat.
 func (o Opener) Open(r io.Reader) (io.Reader, error) {
 	if len(o.identities) == 0 {
 		return nil, ErrNotRecipient
@@ -148,14 +148,13 @@ func (o Opener) Open(r io.Reader) (io.Reader, error) {
 	return content, nil
 }
 
-// Costs of scrypt: the one for new files, which is that of the age program (a second and 256 MiB), and the maximum for files that are
-// read (1 GiB).
+// Costs of scrypt: the age program's costs for new files (a second and 256 MiB), and the maximum for reading (1 GiB).
 const (
 	scryptLog    = 18
 	maxScryptLog = 20
 )
 
-// NewLockedIdentity draws a hybrid identity. It returns its recipient, and a file that holds it encrypted with the
+// NewLockedIdentity generates a hybrid identity. It returns the recipient, and a file that contains the identity, encrypted with the
 // passphrase.
 func NewLockedIdentity(s Secret) (Recipients, []byte, error) {
 	if s.kind != kindPassphrase {
@@ -183,8 +182,8 @@ func NewLockedIdentity(s Secret) (Recipients, []byte, error) {
 	return r, file.Bytes(), err
 }
 
-// openWithPassphrase opens a file of identities encrypted with a passphrase. It fails with ErrPassphrase if
-// the passphrase is wrong, and with ErrFormat.
+// openWithPassphrase opens an identity file encrypted with a passphrase. It fails with ErrPassphrase if the passphrase is wrong, or with
+// ErrFormat.
 func openWithPassphrase(b []byte, s Secret) ([]byte, error) {
 	if s.kind != kindPassphrase {
 		return nil, ErrPassphrase

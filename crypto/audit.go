@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Head is the end of a site's audit, signed by the site. Partners keep each other's heads, so that a rewritten audit contradicts them. The
-// audit itself is in package store.
+// Head identifies the last entry of a site's audit, and the site signs it. Partners store each other's heads, so that a rewritten audit
+// contradicts them. Package store keeps the audit itself.
 type Head struct {
 	Site      SiteID
 	Seq       uint64
-	Hash      [32]byte // hash of the entry Seq; zeros for an empty audit
+	Hash      [32]byte // hash of entry Seq; zeros for an empty audit
 	At        time.Time
 	KeyEpoch  uint32
 	Signature []byte
 }
 
-// HeadSize is the length of a head as bytes.
+// HeadSize is the length of an encoded head.
 const HeadSize = 32 + 8 + 32 + 8 + 4 + ed25519.SignatureSize
 
-// SignHead signs the end of the site's audit.
+// SignHead signs the head of the site's audit.
 func (id *Identity) SignHead(seq uint64, hash [32]byte, at time.Time) (*Head, error) {
 	k, err := id.signer(at)
 	if err != nil {
@@ -38,10 +38,10 @@ func (h *Head) body() []byte {
 	return binary.BigEndian.AppendUint32(b, h.KeyEpoch)
 }
 
-// Bytes returns the head as HeadSize bytes.
+// Bytes returns the encoded head, HeadSize bytes.
 func (h *Head) Bytes() []byte { return append(h.body(), h.Signature...) }
 
-// ParseHead reads a head without checking its signature; Check does.
+// ParseHead decodes a head but does not check its signature; use Check.
 func ParseHead(b []byte) (*Head, error) {
 	d := &decoder{b: b}
 	h := &Head{Site: d.array32(), Seq: d.u64(), Hash: d.array32(), At: d.time(), KeyEpoch: d.u32()}

@@ -17,23 +17,23 @@ import (
 	"unicode/utf8"
 )
 
-// Suite names the algorithms of an envelope.
+// Suite identifies the algorithms of an envelope.
 type Suite uint8
 
 // SuiteXWing is HPKE (X-Wing 0x647a, HKDF-SHA256, ChaCha20-Poly1305) with Ed25519. Reserved: 2 for
 // MLKEM1024-P384 with AES-256-GCM, 3 for hybrid signatures.
 const SuiteXWing Suite = 1
 
-// Modes is the set of modes in which a site answers, as bits.
+// Modes is a bit set of the modes in which a site answers.
 type Modes uint8
 
-// The modes.
+// These are the modes.
 const (
 	ModeSealed Modes = 1 << iota
 	ModeBlind
 )
 
-// Bounds of a card.
+// Limits of a card.
 const (
 	MaxCard  = 64 << 10
 	maxURLs  = 8
@@ -41,10 +41,10 @@ const (
 	maxSuite = 8
 )
 
-// maxCardName bounds the name on a card, in bytes.
+// maxCardName is the maximum length of the name on a card, in bytes.
 const maxCardName = 200
 
-// CardName returns a name shortened to the length that a card allows, cut between characters and without unprintable ones.
+// CardName removes unprintable characters from a name and shortens it, between characters, to the length that a card allows.
 func CardName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !printable(string(r)) {
@@ -59,16 +59,16 @@ func CardName(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// CardFields are the fields of a card other than the keys: a site's description of itself.
+// CardFields are the fields with which a site describes itself on its card, without the keys.
 type CardFields struct {
 	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
-	URLs    []string `json:"urls"` // at most 8, https, at most 1,024 bytes each; if there are none, no partner can reach the site
+	URLs    []string `json:"urls"` // at most 8 https addresses of at most 1,024 bytes; with none, no partner can reach the site
 	Contact string   `json:"contact"`
 	Modes   Modes    `json:"modes"`
 }
 
-// Card is a site's signed card, which tells partners about the site. Its signature was checked with the root key in it, so it comes
-// from Site; Valid checks whether it is in force. Cards are never changed.
+// Card is a site's signed card, which describes the site to its partners. ParseCard checks its signature with the root key in it, so the
+// card comes from Site; Valid checks whether it is in force. A card never changes.
 type Card struct {
 	CardFields
 	Site      SiteID
@@ -79,15 +79,15 @@ type Card struct {
 	Signing   []PublicKey
 	Sealing   []PublicKey
 	TLS       []Pin
-	Proven    bool // the site has shown that it holds the TLS keys: they signed its root key and the serial
+	Proven    bool // the TLS keys signed the root key and the serial, which proves that the site has them
 	Suites    []Suite
 	raw       []byte
 }
 
-// PublicKey is a working key in a card.
+// PublicKey is a working key on a card.
 type PublicKey struct {
 	Epoch    uint32
-	Suite    Suite // of sealing keys
+	Suite    Suite // for sealing keys
 	Key      []byte
 	From, To time.Time
 	sealing  hpke.PublicKey
@@ -97,19 +97,18 @@ func (k PublicKey) term() term { return term{k.Epoch, k.From, k.To} }
 
 const (
 	cardMagic = "CCDC"
-	// A card of version 1 has the pins of TLS keys without a proof. Earlier versions of the program make such
-	// cards.
+	// A version 1 card lists the pins of TLS keys without proof. Earlier versions of the program issue such cards.
 	oldCard     = 1
 	cardVersion = 2
 )
 
 // MakeCard returns a new card, in force from now for CardLife, and the identity with the card's serial and with signing and TLS keys for
-// that whole period. Both must be stored, the identity first. root is the seed of the root key, nil if the identity has it. Sealing keys
-// are made for SealingAhead, since a new card is made every week, and for all of CardLife if root is given by hand each time, so that a
-// thief of the keystore cannot read further ahead. If there are more signing keys than a card has room for, it names the newest.
+// that period. Store both, the identity first. root is the seed of the root key, or nil if the identity has it. MakeCard creates sealing
+// keys for SealingAhead, since a new card is made every week; if root is supplied by hand each time, it creates them for all of CardLife.
+// This limits how far ahead a thief of the keystore can read. If there are more signing keys than fit, the card lists the newest.
 //
-// The serial is the time in milliseconds, or one more than the last serial if that is larger: then the cards of a site restored from an old
-// backup still follow its earlier ones.
+// The serial is the time in milliseconds or, if that is not larger, one more than the last serial, so cards of a site restored from an
+// old backup still follow its earlier cards.
 func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io.Reader) (*Identity, *Card, error) {
 	if err := f.validate(); err != nil {
 		return nil, nil, err
@@ -177,7 +176,7 @@ func (id *Identity) appendCard(b []byte, f CardFields, now, end time.Time) []byt
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(f.Contact))), f.Contact...)
 }
 
-// possession returns the bytes that a TLS key signs to show that the card's site holds it.
+// possession returns the bytes that a TLS key signs to prove that the card's site has it.
 func possession(root ed25519.PublicKey, serial uint64) []byte {
 	return binary.BigEndian.AppendUint64(append([]byte(labelPossession), root...), serial)
 }
@@ -203,8 +202,7 @@ func (f CardFields) validate() error {
 	return errors.Join(errs...)
 }
 
-// checkURL refuses everything except plain https addresses: they have no user, no query, and nothing that a client could
-// take for another scheme.
+// checkURL accepts only plain https addresses: without user, query, or anything that a client could take for another scheme.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -214,8 +212,7 @@ func checkURL(s string) error {
 	return nil
 }
 
-// ParseCard reads a card and checks its signatures. It fails with ErrFormat or ErrSignature. The
-// card keeps b, which must not change.
+// ParseCard reads a card and checks its signatures. It fails with ErrFormat or ErrSignature. The card retains b, which must not change.
 func ParseCard(b []byte) (*Card, error) {
 	if len(b) > MaxCard || len(b) < ed25519.SignatureSize {
 		return nil, fmt.Errorf("card: %w: %d bytes", ErrFormat, len(b))
@@ -263,7 +260,7 @@ type proof struct {
 	signature []byte
 }
 
-// read reads the fields and returns the proofs of the TLS keys, which are still to be checked.
+// read reads the fields and returns the proofs of the TLS keys, not yet checked.
 func (c *Card) read(d *decoder) (proofs []proof) {
 	c.Root = ed25519.PublicKey(d.take(ed25519.PublicKeySize))
 	c.Serial, c.NotBefore, c.NotAfter = d.u64(), d.time(), d.time()
@@ -299,7 +296,7 @@ func (c *Card) read(d *decoder) (proofs []proof) {
 	return proofs
 }
 
-// check refuses anything that MakeCard does not make, except modes and suites of later versions.
+// check refuses everything that MakeCard does not produce, except modes and suites of later versions.
 func (c *Card) check() error {
 	f := c.CardFields
 	f.Modes = ModeSealed
@@ -322,13 +319,13 @@ func (c *Card) check() error {
 	return nil
 }
 
-// Bytes returns the card as it was signed. The caller must not change them.
+// Bytes returns the card in its signed form. The caller must not modify it.
 func (c *Card) Bytes() []byte { return c.raw }
 
 // Digest returns SHA-256 of Bytes.
 func (c *Card) Digest() [32]byte { return sha256.Sum256(c.raw) }
 
-// Valid fails with ErrCard if the card is not in force at the time.
+// Valid returns ErrCard if the card is not in force at the given time.
 func (c *Card) Valid(now time.Time) error {
 	if now.Before(c.NotBefore.Add(-Skew)) {
 		return fmt.Errorf("%w: in force from %s", ErrCard, c.NotBefore.Format(time.RFC3339))
@@ -339,9 +336,9 @@ func (c *Card) Valid(now time.Time) error {
 	return nil
 }
 
-// Accept reads a card that site is said to have made and returns the one to keep: the new one, or held if they are the same. It fails with
-// ErrFormat, ErrSignature, or ErrCard for a card of another site, one that names no address, one that is not in force, and one whose serial
-// does not follow that of held. The last is a rollback and worth an alarm. held may be nil.
+// Accept reads a card allegedly made by site and returns the card to keep: the new one, or held if they are equal. It fails with
+// ErrFormat or ErrSignature, or with ErrCard if the card belongs to another site, lists no address, is not in force, or has a serial that
+// does not follow held's. Such a serial is a rollback and worth an alarm. held may be nil.
 func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	if held != nil && bytes.Equal(held.raw, b) {
 		return held, held.Valid(now)
@@ -365,21 +362,21 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	return c, nil
 }
 
-// errAddress means that the card belongs to a site that only signs and has no partners.
+// errAddress means that the card is of a site that only signs and has no partners.
 var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
 
-// PinnedTLS reports whether the key of a certificate is one of the TLS keys that the card names.
+// PinnedTLS reports whether the card lists the certificate key with this pin.
 func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }
 
-// Shows reports whether a certificate was made by the card's site for a TLS key that the card names; the certificate's serial number says
-// for which site it was made, so a site whose card names another site's key is never taken for that site. Possession of the key must be
-// proved separately, as in TLS.
+// Shows reports whether the card's site made a certificate for a TLS key on the card. The certificate's serial number depends on the
+// site, so a site that lists another site's key on its card is never taken for that site. Proof of possession of the key is separate, as
+// in TLS.
 func (c *Card) Shows(cert *x509.Certificate) bool {
 	key, ok := cert.PublicKey.(ed25519.PublicKey)
 	return ok && c.PinnedTLS(tlsPin(key)) && cert.SerialNumber.Cmp(serialOf(labelSite, c.Site, key)) == 0
 }
 
-// sealTo returns the newest sealing key of the suite that is in force.
+// sealTo returns the newest sealing key of the suite in force.
 func (c *Card) sealTo(s Suite, now time.Time) (*PublicKey, error) {
 	for i := len(c.Sealing) - 1; i >= 0; i-- {
 		if k := &c.Sealing[i]; k.Suite == s && k.term().covers(now) {
@@ -389,7 +386,7 @@ func (c *Card) sealTo(s Suite, now time.Time) (*PublicKey, error) {
 	return nil, fmt.Errorf("sealing key of %s: %w", c.Site.Short(), ErrNoKey)
 }
 
-// verifier returns the signing key of the epoch, if the key is in force at the time by either site's clock.
+// verifier returns the signing key of the epoch if it was in force at the given time, allowing for the difference between clocks.
 func (c *Card) verifier(epoch uint32, at time.Time) (ed25519.PublicKey, bool) {
 	for _, k := range c.Signing {
 		if k.Epoch == epoch && k.term().near(at) {

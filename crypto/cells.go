@@ -9,25 +9,25 @@ import (
 	"fmt"
 )
 
-// CellKey returns the key with which a member of the epoch encrypts the cells of meaning that it sends.
+// CellKey returns the key with which members of the epoch encrypt the meaning cells that they send.
 func (e FederationEpoch) CellKey() []byte { return e.derive("cells", "") }
 
-// Geometry of CellCipher: a cell has two halves, and each round changes one half depending on the other.
+// Geometry of CellCipher: each round changes one half of a cell depending on the other.
 const (
 	cellBits    = 20
 	halfBits    = cellBits / 2
 	halfMask    = 1<<halfBits - 1
-	cellRounds  = 10 // as many as FF1 has (NIST SP 800-38G, section 5.1)
+	cellRounds  = 10 // as in FF1 (NIST SP 800-38G, section 5.1)
 	maxCellBand = 255
 )
 
-// CellCipher replaces each cell of meaning in a message with another cell of 20 bits, and reverses this: a Feistel network (Luby and
-// Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job. It is a different permutation for each place in the message,
-// so equal cells, in one message or in two, are replaced with different ones, and someone without the epoch's secret can neither look up a
-// cell nor count how often it occurs. It is safe for concurrent use.
+// CellCipher replaces each meaning cell in a message with another cell of 20 bits, and reverses this. It is a Feistel network (Luby and
+// Rackoff 1988) whose rounds are AES-256 under a key of the epoch and the job. Each place in the message has its own permutation, so
+// equal cells, in one message or in two, get different replacements. Without the epoch's secret, a cell cannot be looked up and its
+// occurrences cannot be counted. It is safe for concurrent use.
 type CellCipher struct{ block cipher.Block }
 
-// NewCellCipher returns the permutations for the message of a job. key is FederationEpoch.CellKey.
+// NewCellCipher returns the permutations for the message of a job. key is the result of FederationEpoch.CellKey.
 func NewCellCipher(key []byte, job [16]byte) (*CellCipher, error) {
 	if len(key) != 32 {
 		return nil, fmt.Errorf("key of cells has %d bytes, want 32", len(key))
@@ -43,7 +43,7 @@ func NewCellCipher(key []byte, job [16]byte) (*CellCipher, error) {
 	return &CellCipher{block}, nil
 }
 
-// Seal returns the replacement of a band's cell at a place in the message. at is at least 0, band is 0 to 255, and cell is below 2^20;
+// Seal returns the replacement for a band's cell at a place in the message. at is at least 0, band is 0 to 255, and cell is below 2^20;
 // higher bits are ignored.
 func (c *CellCipher) Seal(at, band int, cell uint32) uint32 {
 	in, out := blocks(at, band)
@@ -54,7 +54,7 @@ func (c *CellCipher) Seal(at, band int, cell uint32) uint32 {
 	return left<<halfBits | right
 }
 
-// Open undoes Seal.
+// Open reverses Seal.
 func (c *CellCipher) Open(at, band int, cell uint32) uint32 {
 	in, out := blocks(at, band)
 	left, right := cell>>halfBits&halfMask, cell&halfMask
@@ -64,7 +64,7 @@ func (c *CellCipher) Open(at, band int, cell uint32) uint32 {
 	return left<<halfBits | right
 }
 
-// blocks returns a block that holds place and band, and one for its encryption.
+// blocks returns a block that contains place and band, and one for its encryption.
 func blocks(at, band int) (in, out []byte) {
 	b := make([]byte, 2*aes.BlockSize)
 	in, out = b[:aes.BlockSize], b[aes.BlockSize:]

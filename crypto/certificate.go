@@ -15,9 +15,9 @@ import (
 // documentSigning is the extended key usage of certificates that sign documents (RFC 9336).
 var documentSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}
 
-// ReportCertificate returns the key that signs the site's documents for programs that know X.509 but not Ed25519, such as PDF readers, with
-// its self-signed certificate (ECDSA P-256), both for the signing key in force. They are derived from that key alone and are always the
-// same, so a reader who has once accepted the certificate will recognise it. title is the site's name for people.
+// ReportCertificate returns the key that signs the site's documents for programs that support X.509 but not Ed25519, such as PDF readers,
+// and its self-signed certificate (ECDSA P-256), both for the signing key in force. They depend only on that signing key, so a reader
+// that has accepted the certificate once will recognise it. title is the site's display name.
 func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	k, err := id.signer(now)
 	if err != nil {
@@ -29,7 +29,7 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 	}
 	site := id.Site()
 	serial := sha256.Sum256(append([]byte(labelReportKey+"\x00serial\x00"), append(site[:], k.public...)...))
-	serial[0] = serial[0]&0x7f | 1 // positive, and always of the same length
+	serial[0] = serial[0]&0x7f | 1 // positive, and of constant length
 	name := pkix.Name{CommonName: "Concordat " + site.Short()}
 	if title != "" {
 		name = pkix.Name{CommonName: title, OrganizationalUnit: []string{"Concordat " + site.Short()}}
@@ -46,7 +46,7 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 		BasicConstraintsValid: true,
 		SignatureAlgorithm:    x509.ECDSAWithSHA256,
 	}
-	// Without a random source, the signature follows RFC 6979, so that the key and the content determine it.
+	// Without a random source, signing follows RFC 6979, so that key and content determine the signature.
 	der, err := x509.CreateCertificate(nil, template, template, key.Public(), key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("certificate: %w", err)
@@ -55,8 +55,8 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 	return cert, key, err
 }
 
-// reportKey derives the key from the seed of a signing key. If a draw is not a scalar of the curve, which happens once in four billion
-// draws, it uses the next one.
+// reportKey derives the key from the seed of a signing key. In one of four billion cases, a draw is not a scalar of the curve; then it
+// uses the next draw.
 func reportKey(seed []byte) (*ecdsa.PrivateKey, error) {
 	for i := byte(0); ; i++ {
 		key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), expand([32]byte(seed), labelReportKey, string(i)))

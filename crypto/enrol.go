@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Enrolment: A holds an invitation of B. A fetches B's card over TLS and checks it (CheckInviter), sends the bytes of Enrol, and reads B's
-// receipt with Accepted. B reads them with ReadEnrolment, looks up the token's hash, calls Check, keeps A as pending, and returns the bytes
-// of Receipt. Then both show Words, which the administrators compare by telephone.
+// Enrolment begins when A receives an invitation from B. A fetches B's card over TLS and checks it (CheckInviter), sends the bytes from
+// Enrol, and checks B's receipt with Accepted. B reads the request with ReadEnrolment, looks up the token's hash, calls Check, records A
+// as pending, and returns the bytes from Receipt. Then both sites show Words, which their administrators compare by telephone.
 
 const (
 	enrolMagic   = "CCDE"
 	receiptMagic = "CCDF"
 	enrolFixed   = 16 + 16 + 32 // token, nonce, proof
-	// MaxEnrolment is the largest size in bytes of an enrolment request.
+	// MaxEnrolment is the maximum size of an enrolment request, in bytes.
 	MaxEnrolment = 4 + 1 + 1 + 4 + 2 + sealEncSize + 4 + enrolFixed + MaxCard + tagSize
 	receiptSize  = 4 + 1 + 1 + 32 + 32 + 4 + 8 + ed25519.SignatureSize
 )
@@ -45,8 +45,8 @@ type Redemption struct {
 	Nonce  [16]byte // for Words
 }
 
-// Enrol makes the request that redeems the invitation at the site of the card inviter. own is the asker's card. The request is sealed to
-// the inviter, so that a proxy in between learns neither token nor card.
+// Enrol creates the request that redeems the invitation at inviter's site. own is the asker's card. The request is sealed to the inviter,
+// so that a proxy in between learns neither the token nor the card.
 func (i *Invitation) Enrol(own, inviter *Card, now time.Time, random io.Reader) ([]byte, *Redemption, error) {
 	if err := i.CheckInviter(inviter, now); err != nil {
 		return nil, nil, err
@@ -78,7 +78,7 @@ func enrolInfo(inviter SiteID, head []byte) []byte {
 	return slices.Concat([]byte(labelEnrol), inviter[:], head)
 }
 
-// redeemProof returns the proof that the sender of the card has the token and refers to these two cards.
+// redeemProof returns proof that the sender of card own has the token, bound to both cards.
 func redeemProof(token, nonce [16]byte, own, inviter *Card) [32]byte {
 	h := hmac.New(sha256.New, token[:])
 	h.Write([]byte(labelRedeem))
@@ -89,17 +89,17 @@ func redeemProof(token, nonce [16]byte, own, inviter *Card) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// Enrolment is a request to become a partner, as the inviting site reads it.
+// Enrolment is a partnership request as read by the inviting site.
 type Enrolment struct {
-	Card   *Card // of the asker, signed by its root
+	Card   *Card // the asker's card, signed by its root key
 	Digest [32]byte
 	Nonce  [16]byte
 	token  [16]byte
 	proof  [32]byte
 }
 
-// ReadEnrolment opens a request. It fails with ErrFormat, ErrOpen, ErrSignature or ErrCard; its sender learns
-// only that it failed. TokenHash then identifies the invitation, and Check decides whether it may be redeemed.
+// ReadEnrolment opens a request. It fails with ErrFormat, ErrOpen, ErrSignature or ErrCard; tell the sender only that the request failed.
+// Then TokenHash identifies the invitation, and Check decides whether it can be redeemed.
 func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	if len(b) > MaxEnrolment {
 		return nil, fmt.Errorf("enrolment: %w: %d bytes", ErrFormat, len(b))
@@ -136,8 +136,8 @@ func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 // TokenHash identifies the invitation being redeemed.
 func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
 
-// Check fails with ErrInvitation if the request does not prove the token for its card and for a card of the inviting site that the asker
-// can have seen, or if the invitation has expired. The caller must ensure that it is used only once.
+// Check fails with ErrInvitation if the invitation has expired, or if the request does not prove possession of the token for its own card
+// and a card of the inviting site that the asker could have seen. The caller must ensure that the invitation is used only once.
 func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	if now.After(expiry) {
 		return fmt.Errorf("%w: it ended at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
@@ -154,20 +154,20 @@ func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	return fmt.Errorf("%w: the proof does not match", ErrInvitation)
 }
 
-// Receipt is the inviting site's signed answer: the request with the digest was accepted and waits for the two administrators.
+// Receipt is the inviting site's signed answer: it accepted the request with this digest, and the two administrators must confirm it.
 func (id *Identity) Receipt(e *Enrolment, now time.Time) ([]byte, error) {
 	k, err := id.signer(now)
 	if err != nil {
 		return nil, err
 	}
 	site := id.Site()
-	b := append([]byte(receiptMagic), 1, 1) // version, and the only status: pending
+	b := append([]byte(receiptMagic), 1, 1) // version, and pending, the only status
 	b = append(append(b, site[:]...), e.Digest[:]...)
 	b = appendTime(binary.BigEndian.AppendUint32(b, k.epoch), now)
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...), nil
 }
 
-// Accepted returns an error unless the card's site made the receipt for the request.
+// Accepted returns an error unless inviter's site issued the receipt for the request.
 func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) error {
 	if len(receipt) != receiptSize {
 		return fmt.Errorf("receipt: %w: %d bytes", ErrFormat, len(receipt))
@@ -192,12 +192,12 @@ func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) erro
 //go:embed words.txt
 var wordFile string
 
-// WordList returns the 2,048 words, sorted.
+// WordList returns the 2,048 words in sorted order.
 func WordList() []string { return strings.Fields(wordFile) }
 
-// Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the invitation and the asker's nonce, eleven a
-// word. The nonce comes from the asker, and comes last, so a man in the middle must match 66 given bits and cannot search for a pair of
-// messages that agree.
+// Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the invitation and the asker's nonce, eleven
+// bits per word. The asker sends the nonce last, so a man in the middle must match 66 given bits and cannot search for a pair of messages
+// that agree.
 func Words(inviter, asker SiteID, invitation [32]byte, nonce [16]byte) [6]string {
 	b := slices.Concat([]byte(labelWords), inviter[:], asker[:], invitation[:], nonce[:])
 	sum := sha256.Sum256(b)

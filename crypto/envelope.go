@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// MessageType is the type of an envelope's message. The payloads belong to package federation.
+// MessageType is the type of an envelope's message. Package federation defines the payloads.
 type MessageType uint8
 
-// The types of messages.
+// These are the message types.
 const (
 	TypeQuery          MessageType = 1
 	TypeReply          MessageType = 2
@@ -34,15 +34,15 @@ const (
 	TypeLeads          MessageType = 16
 )
 
-// MessageID is a random number that identifies one of its sender's messages.
+// MessageID is a random number that identifies a message of its sender.
 type MessageID [16]byte
 
-// Header is the part of an envelope that travels in the clear.
+// Header is the unencrypted part of an envelope.
 type Header struct {
 	Suite        Suite
 	Type         MessageType
 	From, To     SiteID
-	SealingEpoch uint32 // of the recipient's sealing key; 0 means the one-time key of a request
+	SealingEpoch uint32 // epoch of the recipient's sealing key; 0 means the request's one-time key
 	SigningEpoch uint32
 	ID           MessageID
 	Issued       time.Time
@@ -50,7 +50,7 @@ type Header struct {
 	ReplyTo      [32]byte // SHA-256 of the request's envelope; zeros in requests
 }
 
-// Sizes of envelopes.
+// These are the sizes in envelopes.
 const (
 	MaxEnvelope   = 4 << 20
 	headerSize    = 140
@@ -62,17 +62,17 @@ const (
 	envelopeMagic = "CCD1"
 )
 
-// MaxPayload is the largest payload of a message: the largest padded size that fits an envelope, less the request's own fields.
+// MaxPayload is the maximum payload of a message: the largest padded size that fits into an envelope, minus the request's own fields.
 const MaxPayload = (MaxEnvelope-8192)/padStep*padStep - 4 - 2 - sealKeySize
 
-// The only suite of version 1.
+// These algorithms form the only suite of version 1.
 var (
 	kem  = hpke.MLKEM768X25519()
 	kdf  = hpke.HKDFSHA256()
 	aead = hpke.ChaCha20Poly1305()
 )
 
-// encrypt is HPKE in base mode with one message (RFC 9180, section 6.1).
+// encrypt is single-message HPKE in base mode (RFC 9180, section 6.1).
 func encrypt(to hpke.PublicKey, info, associated, plain []byte) (enc, ct []byte, err error) {
 	enc, s, err := hpke.NewSender(to, kdf, aead, info)
 	if err != nil {
@@ -82,7 +82,7 @@ func encrypt(to hpke.PublicKey, info, associated, plain []byte) (enc, ct []byte,
 	return enc, ct, err
 }
 
-// decrypt is the reverse of encrypt. It fails with ErrOpen for any reason.
+// decrypt is the inverse of encrypt. It returns ErrOpen for any failure.
 func decrypt(key hpke.PrivateKey, enc, info, associated, ct []byte) ([]byte, error) {
 	r, err := hpke.NewRecipient(enc, key, kdf, aead, info)
 	if err != nil {
@@ -107,8 +107,8 @@ func (h *Header) append(b []byte) []byte {
 	return append(b, h.ReplyTo[:]...)
 }
 
-// ParseHeader reads the header of an envelope without verifying it; the header says whose card to look up. It fails with ErrEnvelope for
-// anything but an envelope of version 1.
+// ParseHeader reads an envelope's header without verifying it; the header determines whose card to look up. It fails with ErrEnvelope for
+// anything but a version 1 envelope.
 func ParseHeader(env []byte) (Header, error) {
 	var h Header
 	if len(env) < envelopeLeast || len(env) > MaxEnvelope {
@@ -133,7 +133,7 @@ func ParseHeader(env []byte) (Header, error) {
 	return h, nil
 }
 
-// seal makes an envelope for key with the header. It fills in the header's suite, sender and signing epoch.
+// seal makes an envelope with the header, encrypted to key. It sets the header's suite, sender and signing epoch.
 func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Time) ([]byte, error) {
 	signer, err := id.signer(now)
 	if err != nil {
@@ -156,21 +156,20 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(signer.seed), signed(b))...), nil
 }
 
-// signed returns the signed part of an envelope that has no signature yet.
+// signed returns the bytes to be signed of an envelope without a signature.
 func signed(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append([]byte(labelSign), sum[:]...)
 }
 
-// Request is the content of a request to be sealed.
+// Request is the content of a request before sealing.
 type Request struct {
 	Type    MessageType
 	TTL     time.Duration // above 0, at most MaxTTL
 	Payload []byte        // at most MaxPayload bytes
 }
 
-// SealRequest seals a request to the site of the card and returns the envelope, and Pending, which
-// opens its reply.
+// SealRequest seals a request to the card's site and returns the envelope and a Pending, which opens the reply.
 func (id *Identity) SealRequest(r Request, to *Card, now time.Time, random io.Reader) ([]byte, *Pending, error) {
 	if err := to.Valid(now); err != nil {
 		return nil, nil, err
@@ -199,40 +198,37 @@ func (id *Identity) SealRequest(r Request, to *Card, now time.Time, random io.Re
 	return env, p, nil
 }
 
-// Policy describes the messages that a site accepts from a partner; nothing is negotiated on the wire.
+// Policy describes which messages a site accepts from a partner; nothing is negotiated on the wire.
 type Policy struct {
 	Suites []Suite       // empty means SuiteXWing
-	Types  []MessageType // of accepted requests; empty means none
+	Types  []MessageType // accepted request types; empty means none
 }
 
 func (p Policy) suite(s Suite) bool {
-	if s != SuiteXWing { // the only one this version has
+	if s != SuiteXWing { // the only suite in this version
 		return false
 	}
 	return len(p.Suites) == 0 || slices.Contains(p.Suites, s)
 }
 
-// Verified is an unopened envelope with a proven sender and a valid time. The caller must look it up in its cache of replays before opening
+// Verified is an unopened envelope whose sender and time are verified. The caller must check it against its replay cache before opening
 // it.
 type Verified struct {
 	Header
 	Digest [32]byte // SHA-256 of the envelope
-	// Until is the time until which the cache must remember From, ID and Digest; after that, the envelope is refused because of
-	// its age.
+	// Until is how long the cache must remember From, ID and Digest; after that, the envelope is refused because of its age.
 	Until   time.Time
 	id      *Identity
 	env     []byte
 	enc, ct []byte
 }
 
-// VerifyRequest checks an envelope up to its decryption, in this order: length and magic, recipient,
-// sender, suite and type by the policy, layout, signature, time. It fails with ErrEnvelope up to the
-// signature and with ErrStale after it. from must be the card of the partner that ParseHeader names,
-// nil if there is none; a card that is not in force is as good as none.
+// VerifyRequest checks everything but the encryption of an envelope, in this order: length and magic, recipient, sender, suite and type
+// by the policy, layout, signature, time. It fails with ErrEnvelope up to the signature and with ErrStale after it. from must be the card
+// of the partner that ParseHeader identifies, or nil if there is none; a card not in force counts as none.
 //
-// Afterwards, the caller looks up (From, ID) in its cache: if the Digest is the same, it sends the stored reply again and runs
-// nothing; if it differs, it refuses the envelope. Otherwise it calls Open, and enters the message into the cache only when that
-// succeeded.
+// Afterwards, the caller looks up (From, ID) in its cache. If the Digest is equal, it sends the stored reply again and does nothing else;
+// if the Digest differs, it refuses the envelope. Otherwise it calls Open, and adds the message to the cache only if that succeeds.
 func (id *Identity) VerifyRequest(env []byte, from *Card, p Policy, now time.Time) (*Verified, error) {
 	v, err := id.verify(env, from, p, now, func(h Header) bool { return slices.Contains(p.Types, h.Type) && h.ReplyTo == [32]byte{} })
 	if err != nil {
@@ -269,7 +265,7 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 		return nil, fmt.Errorf("%w: layout", ErrEnvelope)
 	}
 	body, sig := env[:len(env)-ed25519.SignatureSize], env[len(env)-ed25519.SignatureSize:]
-	// The key must have been in force at the time that the sender states; the check below compares that time with our clock.
+	// The key must have been in force at the time stated by the sender; below, that time is compared with our clock.
 	key, ok := from.verifier(h.SigningEpoch, h.Issued)
 	if !ok || !ed25519.Verify(key, signed(body), sig) {
 		return nil, fmt.Errorf("%w: %w", ErrEnvelope, ErrSignature)
@@ -304,7 +300,7 @@ func (v *Verified) open(key hpke.PrivateKey) ([]byte, error) {
 	return b, nil
 }
 
-// Opened is a request that was decrypted.
+// Opened is a decrypted request.
 type Opened struct {
 	Header
 	Digest   [32]byte
@@ -312,8 +308,8 @@ type Opened struct {
 	replyKey hpke.PublicKey
 }
 
-// Open decrypts the request. It fails with ErrOpen. In that case, the message must not be remembered; otherwise an honest sender's next
-// attempt with the same bytes would be taken for a replay.
+// Open decrypts the request. It fails with ErrOpen. In that case, do not remember the message; otherwise an honest sender's retry with
+// the same bytes would be taken for a replay.
 func (v *Verified) Open() (*Opened, error) {
 	key, err := v.id.opener(v.SealingEpoch)
 	if err != nil {

@@ -11,40 +11,40 @@ import (
 	"time"
 )
 
-// Bounds of the epochs of a federation. NewEpoch and Join enforce all but EpochAge, which package partners enforces: an administrator may
-// agree to an earlier epoch.
+// These are the limits for a federation's epochs. NewEpoch and Join enforce all but EpochAge, which package partners enforces, because an
+// administrator may agree to an earlier epoch.
 const (
-	// EpochOverlap is the longest time for which two epochs of a federation are both served.
+	// EpochOverlap is the maximum time for which two epochs of a federation are both served.
 	EpochOverlap = 14 * 24 * time.Hour
-	// EpochSpacing is the least time between the beginnings of two epochs.
+	// EpochSpacing is the minimum time between the beginnings of two epochs.
 	EpochSpacing = 24 * time.Hour
 	// EpochAge is the age that an epoch must reach before the next one begins, unless an administrator of each site agrees otherwise,
 	// because every epoch reveals another sketch of the same sentences.
 	EpochAge = 30 * 24 * time.Hour
-	// maxOpen is the largest number of epochs of a federation served at once.
+	// maxOpen is the maximum number of a federation's epochs served at once.
 	maxOpen = 2
-	// maxEpochs is the largest number of epochs of a federation in a grant or a keystore.
+	// maxEpochs is the maximum number of a federation's epochs in a grant or a keystore.
 	maxEpochs = 8
-	// MaxMembers is the largest number of members in a grant.
+	// MaxMembers is the maximum number of members in a grant.
 	MaxMembers = 1024
 )
 
-// ErrEpoch means that an epoch of a federation is outside these bounds. The error's text says which epoch it is, and from when it
+// ErrEpoch means that a federation's epoch is outside these limits. The error's text identifies the epoch, and the time from which it
 // would be accepted.
 var ErrEpoch = errors.New("epoch refused")
 
-// Federation holds the secrets of a federation of which the site is a member.
+// Federation holds the secrets of a federation that the site belongs to.
 type Federation struct {
-	Name   string // 1 to 64 of a-z, 0-9 and hyphens
+	Name   string // 1 to 64 characters: a-z, 0-9 and hyphens
 	Epochs []FederationEpoch
 }
 
-// FederationEpoch is one key period. All members have its secret, which protects fingerprints from outsiders, from thieves of backups and
-// from matchers in the cloud, but not from members.
+// FederationEpoch is one key period of a federation. All members share its secret, which protects fingerprints from outsiders, from
+// thieves of backups and from matchers in the cloud, but not from members.
 type FederationEpoch struct {
-	Number uint32 // from 1
+	Number uint32 // starts at 1
 	From   time.Time
-	To     time.Time // zero if the end is open
+	To     time.Time // zero: no end set
 	secret [32]byte
 }
 
@@ -74,7 +74,7 @@ func (f Federation) Current(now time.Time) (FederationEpoch, error) {
 	return *found, nil
 }
 
-// Epoch returns the epoch with the number if it is served now, else ErrNoKey.
+// Epoch returns the epoch with the number if it is currently served, or ErrNoKey.
 func (f Federation) Epoch(number uint32, now time.Time) (FederationEpoch, error) {
 	for _, e := range f.Epochs {
 		if e.Number == number && e.Serves(now) {
@@ -84,23 +84,23 @@ func (f Federation) Epoch(number uint32, now time.Time) (FederationEpoch, error)
 	return FederationEpoch{}, fmt.Errorf("federation %s, epoch %d: %w", f.Name, number, ErrNoKey)
 }
 
-// Serves reports whether questions of the epoch are answered at the time.
+// Serves reports whether the site answers queries of the epoch at the given time.
 func (e FederationEpoch) Serves(now time.Time) bool {
 	return !now.Before(e.From) && (e.To.IsZero() || now.Before(e.To))
 }
 
-// FingerprintKey returns the key of the hash functions (profile.Options.Key) for a scheme, which is given by its name with the public
-// key. Each recipe has its own key.
+// FingerprintKey returns the key of the hash functions (profile.Options.Key) for a scheme, identified by its name with the public key.
+// Each recipe has its own key.
 func (e FederationEpoch) FingerprintKey(scheme string) []byte { return e.derive("fingerprint", scheme) }
 
-// SketchKey returns the key of the word sketches and edge words (align.Text.Sketch and Order) that owner shows to asker. Every pair of
-// sites has its own key, so that sketches of different pairs cannot be compared directly; a member can still compute any of these keys
-// from the epoch's secret.
+// SketchKey returns the key for the word sketches and edge words (align.Text.Sketch and Order) that owner shows to asker. Every pair of
+// sites has its own key, so sketches of different pairs cannot be compared directly; a member can still compute any of these keys from
+// the epoch's secret.
 func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
 	return e.derive("sketch", string(asker[:])+string(owner[:]))
 }
 
-// AuthorKey returns the key with which members compare names of authors.
+// AuthorKey returns the key with which members compare authors' names.
 func (e FederationEpoch) AuthorKey() []byte { return e.derive("author", "") }
 
 // derive returns a key by HKDF with SHA-256 (RFC 5869), extracted under the label of federations and expanded with the purpose and the
@@ -113,26 +113,24 @@ func (e FederationEpoch) derive(purpose, of string) []byte {
 func expand(secret [32]byte, salt, info string) []byte {
 	b, err := hkdf.Key(sha256.New, secret[:], []byte(salt), info, 32)
 	if err != nil {
-		panic("crypto: HKDF of 32 bytes: " + err.Error()) // fails only if lengths are out of range
+		panic("crypto: HKDF of 32 bytes: " + err.Error()) // fails only for lengths out of range
 	}
 	return b
 }
 
-// HandleKey returns the key of the pseudonyms under which the asker sees this site's documents. It is derived from a secret of this
-// site alone; otherwise a member, who knows the federation's secret, could guess the identity of a document and compute its pseudonym
-// for another asker.
+// HandleKey returns the key for the pseudonyms of this site's documents that the asker sees. It depends only on a secret of this site; a
+// member, who has the federation's secret, could otherwise guess a document's identity and compute its pseudonym for another asker.
 func (id *Identity) HandleKey(asker SiteID, federation string, epoch uint32) []byte {
 	info := "handle\x00" + string(asker[:]) + string(binary.BigEndian.AppendUint32(nil, epoch)) + federation
 	return expand(id.secret, labelSecret, info)
 }
 
-// LocalKey returns a key for a purpose within this site. The key stays the same as long as the site's secret
-// does.
+// LocalKey returns a key for a purpose within this site. The key remains the same as long as the site's secret does.
 func (id *Identity) LocalKey(of string) [32]byte {
 	return [32]byte(expand(id.secret, labelSecret, "local\x00"+of))
 }
 
-// Federations returns the federations whose secrets the identity holds.
+// Federations returns the federations whose secrets the identity contains.
 func (id *Identity) Federations() []Federation {
 	fs := make([]Federation, len(id.federations))
 	for i, f := range id.federations {
@@ -151,15 +149,15 @@ func (id *Identity) Federation(name string) (Federation, error) {
 	return Federation{}, fmt.Errorf("federation %q: %w", name, ErrNoKey)
 }
 
-// NewEpoch begins a federation's first or next epoch at the time from. The previous epoch is served for overlap longer, at most
-// EpochOverlap, and earlier ones until from, so that at most two are served. Members that are not given the new secret are excluded. It
-// fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last one began.
+// NewEpoch begins a federation's first or next epoch at the time from. The previous epoch is served for another overlap, at most
+// EpochOverlap, and earlier epochs end at from, so at most two are served at once. A member that does not receive the new secret is
+// excluded. It fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last epoch began.
 func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	return id.EpochAfter(0, name, from, overlap, random)
 }
 
-// EpochAfter is like NewEpoch, for a federation whose secrets may be lost: if the identity has none of them, the new epoch has the number
-// after last.
+// EpochAfter is like NewEpoch, for a federation whose secrets may be lost: if the identity has none of them, the new epoch gets the
+// number after last.
 func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
 		return nil, fmt.Errorf("federation %q, overlap %v: %w", name, overlap, ErrFormat)
@@ -189,15 +187,15 @@ func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap
 	return id.with(f), nil
 }
 
-// bound ends each of the first n epochs at the time when maxOpen later ones have begun.
+// bound ends each of the first n epochs when maxOpen later ones have begun.
 func bound(es []FederationEpoch, n int) {
 	for i := range min(n, len(es)-maxOpen) {
 		Federation{Epochs: es[i : i+1]}.close(es[i+maxOpen].From)
 	}
 }
 
-// Bounded returns the federation with at most two epochs served at once, since versions of the program without this
-// rule could begin more.
+// Bounded returns the federation with at most two epochs served at once, since versions of the program without this rule could begin
+// more.
 func (f Federation) Bounded() Federation {
 	c := f.clone()
 	bound(c.Epochs, len(c.Epochs))
@@ -213,10 +211,10 @@ func spaced(last, next FederationEpoch) error {
 	return nil
 }
 
-// newest returns the last maxEpochs of the epochs.
+// newest returns the last maxEpochs of es.
 func newest(es []FederationEpoch) []FederationEpoch { return es[max(len(es)-maxEpochs, 0):] }
 
-// crowded returns an ErrEpoch if the epochs, in ascending order, include more than maxOpen that are served at once.
+// crowded returns an ErrEpoch if more than maxOpen of the epochs, which must be in ascending order, are served at once.
 func crowded(es []FederationEpoch) error {
 	for i, e := range es {
 		open := 0
@@ -232,7 +230,7 @@ func crowded(es []FederationEpoch) error {
 	return nil
 }
 
-// close makes all epochs end at or before the given time.
+// close ends all epochs at or before the given time.
 func (f Federation) close(at time.Time) {
 	for i := range f.Epochs {
 		if e := &f.Epochs[i]; e.To.IsZero() || e.To.After(at) {
@@ -267,7 +265,7 @@ func federationName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// FederationGrant holds the keys that the leading site of a federation sends to each member, sealed, in a message of type TypeFederation:
+// FederationGrant contains the keys that a federation's leading site sends, sealed, to each member in a message of type TypeFederation:
 // the epochs with their secrets, and the list of members.
 type FederationGrant struct {
 	Federation Federation
@@ -277,7 +275,7 @@ type FederationGrant struct {
 
 const grantMagic = "CCDG"
 
-// Bytes returns the payload of the grant. The payload contains the secrets: seal it, and do not store it.
+// Bytes returns the payload of the grant. It contains the secrets: seal it, and do not store it.
 func (g *FederationGrant) Bytes() ([]byte, error) {
 	f := g.Federation
 	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > maxEpochs || len(g.Members) > MaxMembers {
@@ -309,7 +307,7 @@ func (f Federation) append(b []byte) []byte {
 	return b
 }
 
-// readFederation reads the output of append, with at most the given number of epochs.
+// readFederation reads the output of append, with at most most epochs.
 func readFederation(d *decoder, most int) Federation {
 	f := Federation{Name: string(d.take(int(d.u8())))}
 	for range d.count(most) {
@@ -343,8 +341,8 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	return g, d.end("federation grant")
 }
 
-// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before it. It returns
-// the zero epoch if f is empty, since a site that joins a federation takes the grant unchanged.
+// Early returns the first epoch of the grant that is not in f and begins less than EpochAge after the previous one. If f is empty, it
+// returns the zero epoch, since a site joining a federation accepts the grant unchanged.
 func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	n := len(f.Epochs)
 	if n == 0 {
@@ -363,10 +361,10 @@ func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
 	return FederationEpoch{}, false
 }
 
-// Join returns the identity with the epochs of the grant. A grant may not change an epoch's secret or postpone an end; Join fails with
-// ErrFormat if it tries to. It fails with ErrEpoch if the grant has too many new epochs, new epochs that are too close to one another, or
-// too many epochs that are served at once. Epochs before the newest one held are not added again, and those missing from the grant end when
-// the second epoch after them begins.
+// Join returns the identity with the grant's epochs. It fails with ErrFormat if the grant changes an epoch's secret or postpones an end.
+// It fails with ErrEpoch if the grant has too many new epochs, new epochs that are too close together, or too many epochs served at once.
+// It does not restore epochs before the newest one in the identity; epochs missing from the grant end when the second epoch after them
+// begins.
 func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 	held, err := id.Federation(g.Federation.Name)
 	if err != nil {

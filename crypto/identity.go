@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Identity is a site with its private keys. It is immutable and safe for concurrent use; Ready,
-// Rotate, Expire, MakeCard and the like return a new one, which the caller keeps in the keystore.
+// Identity is a site with its private keys. It is immutable and safe for concurrent use; methods such as Ready, Rotate, Expire and
+// MakeCard return a new one, which the caller stores in the keystore.
 type Identity struct {
 	rootPublic  ed25519.PublicKey
-	root        []byte // seed; nil if it is kept elsewhere
-	serial      uint64 // serial of the last card made
+	root        []byte // seed; nil if kept elsewhere
+	serial      uint64 // serial of the latest card
 	secret      [32]byte
-	issued      [3]uint32    // last epoch of signing, sealing and TLS keys: no epoch is used twice
+	issued      [3]uint32    // last epochs of signing, sealing and TLS keys, so that none is used twice
 	signing     []signingKey // ascending by epoch, as are the next two
 	sealing     []sealingKey
 	tls         []tlsKey
@@ -36,7 +36,7 @@ type term struct {
 
 func (k term) covers(now time.Time) bool { return !now.Before(k.from) && now.Before(k.to) }
 
-// near is like covers, for a time by another clock.
+// near is like covers, for a time measured by another clock.
 func (k term) near(now time.Time) bool {
 	return !now.Before(k.from.Add(-Skew)) && now.Before(k.to.Add(Skew))
 }
@@ -44,7 +44,7 @@ func (k term) near(now time.Time) bool {
 type signingKey struct {
 	term
 	public ed25519.PublicKey
-	seed   []byte // nil if destroyed; the public key stays in the card to check old statements
+	seed   []byte // nil once destroyed; the card keeps the public key to verify old statements
 }
 
 type sealingKey struct {
@@ -59,11 +59,11 @@ type tlsKey struct {
 	cert []byte // DER
 }
 
-// KeepSigning is how long the public half of a signing key stays in the card after its end, so that
-// old statements can be checked with the newest card.
+// KeepSigning is how long a signing key's public half remains on the card after its end, so that the newest card can verify old
+// statements.
 const KeepSigning = 10 * 365 * 24 * time.Hour
 
-// New makes the identity of a new site, with keys in force from now.
+// New creates the identity of a new site, with keys in force from now.
 func New(now time.Time, random io.Reader) (*Identity, error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {
@@ -78,10 +78,10 @@ func New(now time.Time, random io.Reader) (*Identity, error) {
 	return id.Ready(now, now, random)
 }
 
-// Resume makes working keys for the site of an exported root key whose keystore is lost. last is its newest card, or nil if that is lost
-// too. The numbers of keys continue from there, and the public halves of signing keys stay, so that earlier signatures can still be
-// checked. The secrets of federations and of the site are gone: the site must join its federations again, and the pseudonyms under which
-// partners saw documents change. It fails with ErrFormat if the card belongs to another site. Call MakeCard next.
+// Resume creates working keys for a site that has its exported root key but lost its keystore. last is its newest card, or nil if that is
+// lost too. Key numbers continue from there, and the public halves of signing keys remain, so that earlier signatures can still be
+// verified. The secrets of federations and of the site are lost: the site must rejoin its federations, and partners will see its
+// documents under new pseudonyms. It fails with ErrFormat if the card belongs to another site. Call MakeCard next.
 func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity, error) {
 	if len(root) != ed25519.SeedSize {
 		return nil, fmt.Errorf("root key: %w: %d bytes", ErrFormat, len(root))
@@ -99,7 +99,7 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 		for _, k := range last.Signing {
 			t := k.term()
 			if t.to.After(now) {
-				t.to = milli(now) // the private half is gone
+				t.to = milli(now) // its private half is lost
 			}
 			if t.to.After(t.from) {
 				id.signing = append(id.signing, signingKey{term: t, public: ed25519.PublicKey(k.Key)})
@@ -116,10 +116,10 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 // Site returns the identity's name.
 func (id *Identity) Site() SiteID { return siteOf(id.rootPublic) }
 
-// HasRoot reports whether the identity has the root key, so that MakeCard need not be given it.
+// HasRoot reports whether the identity has the root key, so that MakeCard does not need it as an argument.
 func (id *Identity) HasRoot() bool { return id.root != nil }
 
-// Root returns the seed of the root key, 32 bytes, or ErrNoKey. Whoever has it can act as the site.
+// Root returns the seed of the root key, 32 bytes, or ErrNoKey. Anyone who has it can act as the site.
 func (id *Identity) Root() ([]byte, error) {
 	if id.root == nil {
 		return nil, fmt.Errorf("root key: %w: it is kept elsewhere", ErrNoKey)
@@ -137,8 +137,8 @@ func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
 	return c, nil
 }
 
-// WithoutRoot returns the identity without the root key. The root key must be kept elsewhere: without it no card can be made, and the site
-// loses its identity when its last card expires.
+// WithoutRoot returns the identity without the root key. Keep the root key elsewhere: without it, no card can be made, and the site loses
+// its identity when its last card expires.
 func (id *Identity) WithoutRoot() *Identity {
 	c := id.clone()
 	c.root = nil
@@ -152,8 +152,8 @@ func (id *Identity) clone() *Identity {
 	return &c
 }
 
-// Ready returns the identity with keys for every moment from now to until, and creates any that are missing. Each new key begins one
-// overlap before the previous one ends.
+// Ready returns the identity with keys for every moment from now to until, creating any that are missing. Each new key begins one overlap
+// before the previous one ends.
 func (id *Identity) Ready(now, until time.Time, random io.Reader) (*Identity, error) {
 	return id.ready(now, until, until, random)
 }
@@ -201,7 +201,7 @@ type termed interface{ at() term }
 
 func (k term) at() term { return k }
 
-// lastTerm returns the term of the last key, or the zero term if there is none.
+// lastTerm returns the term of the last key, or the zero term if keys is empty.
 func lastTerm[K termed](keys []K) term {
 	if len(keys) == 0 {
 		return term{}
@@ -223,13 +223,13 @@ func next(issued *uint32, last term, now, until time.Time, life, overlap time.Du
 	return term{epoch: *issued, from: from, to: from.Add(life)}, true
 }
 
-// maxRotating is the largest number of unexpired signing keys, and of TLS keys, at which a rotation is allowed: the card has room for
-// maxKeys of each, and must hold current and future ones.
+// maxRotating is the maximum number of unexpired signing keys, and of TLS keys, at which a rotation is allowed: the card has room for
+// maxKeys of each, and must list current and future ones.
 const maxRotating = maxKeys - 8
 
 // Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap later. Sealing keys
-// change automatically every week. The new keys take effect only once they are in a card: call MakeCard next. It fails with ErrFormat if
-// recent rotations left too many unexpired keys for a card.
+// change automatically every week. The new keys take effect only once a card lists them: call MakeCard next. It fails with ErrFormat if,
+// because of recent rotations, a card has no room for all unexpired keys.
 func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
@@ -253,8 +253,8 @@ func lasting[K termed](keys []K, now time.Time) int {
 	return n
 }
 
-// curtail drops the keys that begin at start or later and makes the last one end an overlap after start, so that the next key begins at
-// start.
+// curtail drops the keys that begin at start or later and ends the last remaining one an overlap after start, so that the next key begins
+// at start.
 func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end func(*K, time.Time)) []K {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k K) bool { return !k.at().from.Before(start) })
 	if n := len(keys); n > 0 && keys[n-1].at().to.After(start.Add(overlap)) {
@@ -263,10 +263,10 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 	return keys
 }
 
-// Replace returns the identity with new working keys from now on in place of all old ones, for a site whose keystore someone else has
-// seen. Messages in transit are lost, and the card no longer confirms statements signed so far. The root key stays; if it was seen too,
-// create a new site. The secrets of federations stay too, since all members share them: someone who saw the keystore can test guesses
-// against fingerprints until the leader of each federation begins a new epoch.
+// Replace returns the identity with new working keys from now on instead of all old ones, for a site whose keystore was exposed. Messages
+// in transit are lost, and the card no longer verifies earlier statements. The root key remains; if it was exposed too, create a new
+// site. The secrets of federations remain too, since all members share them. Until each federation's leader begins a new epoch, anyone
+// who saw the keystore can test guesses against fingerprints.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {
@@ -278,8 +278,8 @@ func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) 
 	return c.Ready(now, now, random)
 }
 
-// Expire returns the identity without the private keys that have expired: signing and TLS keys at their end, sealing keys SealingGrace
-// after it. changed reports whether there were any such keys; if so, the keystore must be written.
+// Expire returns the identity without expired private keys. Signing and TLS keys expire at their end, sealing keys SealingGrace after it.
+// changed reports whether any were removed; if so, write the keystore.
 func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
 	c = id.clone()
 	before := len(c.sealing) + len(c.tls) + len(c.signing)
@@ -300,15 +300,15 @@ func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
 	return c, changed
 }
 
-// KeyTerm describes a working key without revealing it.
+// KeyTerm describes a working key without the key itself.
 type KeyTerm struct {
 	Kind     string    `json:"kind"` // signing, sealing or tls
 	Epoch    uint32    `json:"epoch"`
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
-	Held     bool      `json:"held"`               // the private half is here
-	InForce  bool      `json:"in_force"`           // now
-	PinnedAs string    `json:"pinned_as,omitzero"` // hash of a TLS key, hexadecimal
+	Held     bool      `json:"held"`               // whether the private half is in the identity
+	InForce  bool      `json:"in_force"`           // whether the key is in force now
+	PinnedAs string    `json:"pinned_as,omitzero"` // hash of a TLS key, in hexadecimal
 }
 
 // Keys describes all working keys.
@@ -338,7 +338,7 @@ func (id *Identity) signer(now time.Time) (*signingKey, error) {
 	return nil, fmt.Errorf("signing key: %w", ErrNoKey)
 }
 
-// opener returns the sealing key of the epoch, which stays available until Expire removes it.
+// opener returns the sealing key of the epoch, which is available until Expire removes it.
 func (id *Identity) opener(epoch uint32) (hpke.PrivateKey, error) {
 	for _, k := range id.sealing {
 		if k.epoch == epoch {

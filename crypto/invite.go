@@ -14,16 +14,16 @@ const InvitationLife = 72 * time.Hour
 
 const invitationPrefix = "concordat-invite-1."
 
-// Invitation invites one site, once, to become a partner. Its text is a secret of the two administrators until it is redeemed; the inviting
-// site keeps only TokenHash and Digest.
+// Invitation invites one site, once, to become a partner. Its text is a secret between the two administrators until it is redeemed; the
+// inviting site stores only TokenHash and Digest.
 type Invitation struct {
 	Site   SiteID // the inviting site
 	Token  [16]byte
-	Expiry time.Time // whole milliseconds
-	URL    string    // of the inviting site, https
+	Expiry time.Time // in whole milliseconds
+	URL    string    // https address of the inviting site
 }
 
-// Invite makes an invitation that is valid for life from now.
+// Invite creates an invitation valid for life from now.
 func (id *Identity) Invite(url string, life time.Duration, now time.Time, random io.Reader) (*Invitation, error) {
 	if err := checkURL(url); err != nil {
 		return nil, err
@@ -40,16 +40,16 @@ func (i *Invitation) bytes() []byte {
 	b = append(b, i.Token[:]...)
 	b = append(appendTime(b, i.Expiry), i.URL...)
 	sum := sha256.Sum256(append([]byte(labelInvitation), b...))
-	return append(b, sum[:4]...) // invitations are copied by hand, so a truncated one must be noticed
+	return append(b, sum[:4]...) // invitations are copied by hand, so truncation must be detected
 }
 
-// String returns the text to hand over.
+// String returns the text for the invited site.
 func (i *Invitation) String() string {
 	return invitationPrefix + base64.RawURLEncoding.EncodeToString(i.bytes())
 }
 
-// ParseInvitation reads the text of an invitation, ignoring white space around and within it. It fails with ErrFormat. Only the inviting
-// site knows whether the invitation is still valid; see also Expiry.
+// ParseInvitation reads an invitation's text, ignoring white space around and within it. It fails with ErrFormat. Only the inviting site
+// knows whether the invitation is still valid, apart from Expiry.
 func ParseInvitation(text string) (*Invitation, error) {
 	if len(text) > 4096 {
 		return nil, fmt.Errorf("invitation: %w: %d characters", ErrFormat, len(text))
@@ -82,5 +82,5 @@ func tokenHash(token [16]byte) [32]byte {
 	return sha256.Sum256(append([]byte(labelRedeem), token[:]...))
 }
 
-// Digest returns the value that identifies the invitation in the six words.
+// Digest returns the value that represents the invitation in the six words.
 func (i *Invitation) Digest() [32]byte { return sha256.Sum256(i.bytes()) }

@@ -27,10 +27,10 @@ const (
 // Passphrase is a secret that a person remembers.
 func Passphrase(p []byte) Secret { return Secret{kind: kindPassphrase, key: p} }
 
-// RawKey is a secret of 32 random bytes, as the system's credential store provides to a service.
+// RawKey is a secret of 32 random bytes, such as the system's credential store provides to a service.
 func RawKey(k [32]byte) Secret { return Secret{kind: kindKey, key: k[:]} }
 
-// Costs of Argon2id for new keystores, and bounds on those read.
+// Costs of Argon2id for new keystores, and limits for reading.
 const (
 	argonMemory = 64 << 10 // KiB
 	argonPasses = 3
@@ -43,18 +43,18 @@ const (
 const (
 	keystoreMagic  = "CCDK"
 	keystoreHeader = 4 + 1 + 1 + 1 + 32 + 16 + 4 + 4 + 1 + chacha20poly1305.NonceSizeX
-	// MaxKeystore is the largest size in bytes of a keystore.
+	// MaxKeystore is the maximum size of a keystore, in bytes.
 	MaxKeystore = 1 << 20
 )
 
-// The kinds of content of a keystore.
+// These are the kinds of keystore content.
 const (
 	holdsIdentity = 1
 	holdsRoot     = 2
 )
 
-// Lock returns the bytes of a keystore that holds the identity, encrypted. It reads them back and fails with ErrFormat unless they
-// contain this identity, so that no unreadable keystore is written.
+// Lock returns an encrypted keystore that contains the identity. It reads the bytes back and fails with ErrFormat unless they contain
+// this identity, so that no unreadable keystore is written.
 func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	plain := id.plain()
 	held, err := parseIdentity(plain)
@@ -67,7 +67,7 @@ func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, id.Site(), plain, s, random)
 }
 
-// LockRoot returns a keystore that contains only the root key, to be kept elsewhere.
+// LockRoot returns a keystore that contains only the root key, for storage elsewhere.
 func (id *Identity) LockRoot(s Secret, random io.Reader) ([]byte, error) {
 	root, err := id.Root()
 	if err != nil {
@@ -114,7 +114,7 @@ func (s Secret) wrapping(salt []byte, memory, passes uint32, lanes byte) []byte 
 	return expand([32]byte(s.key), string(salt), labelKeystore)
 }
 
-// unlock returns the kind of a keystore, its site, and its content.
+// unlock returns a keystore's kind, site and content.
 func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	if len(b) > MaxKeystore || len(b) < keystoreHeader+chacha20poly1305.Overhead {
 		return SiteID{}, nil, fmt.Errorf("keystore: %w: %d bytes", ErrFormat, len(b))
@@ -156,7 +156,7 @@ func holds(what byte) string {
 	return "something else"
 }
 
-// NeedsPassphrase reports whether a keystore opens with a passphrase, according to its header.
+// NeedsPassphrase reports whether the keystore, according to its header, opens with a passphrase.
 func NeedsPassphrase(keystore []byte) bool { return len(keystore) > 6 && keystore[6] == kindPassphrase }
 
 // Unlock opens a keystore. It fails with ErrPassphrase or ErrFormat.
@@ -175,7 +175,7 @@ func Unlock(b []byte, s Secret) (*Identity, error) {
 	return id, nil
 }
 
-// UnlockRoot opens a keystore that LockRoot made and returns the seed of the root key.
+// UnlockRoot opens a keystore made by LockRoot and returns the seed of the root key.
 func UnlockRoot(b []byte, s Secret) ([]byte, error) {
 	_, plain, err := unlock(b, holdsRoot, s)
 	if err == nil && len(plain) != ed25519.SeedSize {
@@ -184,7 +184,7 @@ func UnlockRoot(b []byte, s Secret) ([]byte, error) {
 	return plain, err
 }
 
-// plain returns the content of the keystore.
+// plain returns the unencrypted content of the keystore.
 func (id *Identity) plain() []byte {
 	b := append([]byte{1}, id.rootPublic...)
 	b = appendSeed(b, id.root)
@@ -217,7 +217,7 @@ func (k term) append(b []byte) []byte {
 	return appendTime(appendTime(binary.BigEndian.AppendUint32(b, k.epoch), k.from), k.to)
 }
 
-// appendSeed appends whether there is a seed, and the seed if there is one.
+// appendSeed appends whether there is a seed, then the seed if any.
 func appendSeed(b, seed []byte) []byte {
 	if seed == nil {
 		return append(b, 0)
@@ -258,7 +258,7 @@ func parseIdentity(b []byte) (*Identity, error) {
 	}
 	for n := d.u16(); n > 0 && !d.bad; n-- {
 		f := readFederation(d, math.MaxUint8)
-		f.Epochs = newest(f.Epochs) // earlier versions of the program wrote any number
+		f.Epochs = newest(f.Epochs) // earlier versions of the program stored any number
 		id.federations = append(id.federations, f)
 	}
 	return id, d.end("keystore")

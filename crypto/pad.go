@@ -10,8 +10,8 @@ const (
 	padStep  = 256 << 10
 )
 
-// padded returns the size that n bytes are padded to: 4, 8, 16 ... KiB up to 1 MiB, then the next multiple of 256 KiB. An observer learns
-// only the bucket.
+// padded returns the size to which n bytes are padded: 4, 8, 16 ... KiB up to 1 MiB, then the next multiple of 256 KiB. An observer
+// learns only the padded size.
 func padded(n int) int {
 	if n > 1<<20 {
 		return (n + padStep - 1) / padStep * padStep
@@ -23,7 +23,7 @@ func padded(n int) int {
 	return size
 }
 
-// pad returns the length of the parts in 4 bytes, then the parts, then zeros up to a bucket.
+// pad returns the length of the parts in 4 bytes, then the parts, then zeros up to a padded size.
 func pad(parts ...[]byte) []byte {
 	n := 0
 	for _, p := range parts {
@@ -37,8 +37,7 @@ func pad(parts ...[]byte) []byte {
 	return b[:cap(b)][:padded(4+n)]
 }
 
-// unpad is the inverse of pad. It refuses padding that is not zero or has the wrong size, so that every message has exactly
-// one form.
+// unpad is the inverse of pad. It refuses padding that is not zero or has the wrong size, so every message has exactly one form.
 func unpad(b []byte) ([]byte, error) {
 	d := &decoder{b: b}
 	n := uint64(d.u32())

@@ -18,7 +18,7 @@ func (id *Identity) SealReply(to *Opened, t MessageType, payload []byte, now tim
 	return id.seal(h, to.replyKey, pad(payload), now)
 }
 
-// SealRefusal answers a request whose sender is certain but which was not opened. The request's one-time key is therefore unknown, and the
+// SealRefusal answers a request whose sender is verified but that was not opened. The request's one-time key is therefore unknown, so the
 // refusal, of type TypeError, is sealed to the sender's card.
 func (id *Identity) SealRefusal(v *Verified, to *Card, payload []byte, now time.Time, random io.Reader) ([]byte, error) {
 	if to.Site != v.From {
@@ -36,13 +36,12 @@ func (id *Identity) SealRefusal(v *Verified, to *Card, payload []byte, now time.
 	return id.seal(h, key.sealing, pad(payload), now)
 }
 
-// Pending is a request that waits for its reply. It holds the one-time key: drop it as soon as the
-// reply is opened.
+// Pending is a request waiting for its reply. It contains the one-time key: drop it as soon as the reply is opened.
 type Pending struct {
 	To     SiteID
 	ID     MessageID
-	Digest [32]byte  // of the request's envelope
-	Until  time.Time // no reply is accepted after this time
+	Digest [32]byte  // SHA-256 of the request's envelope
+	Until  time.Time // a later reply is refused
 	seed   []byte
 }
 
@@ -52,8 +51,8 @@ type Reply struct {
 	Payload []byte
 }
 
-// OpenReply checks and decrypts the answer to p. types are the accepted types; TypeError is always accepted. It fails with ErrEnvelope,
-// ErrStale or ErrOpen as VerifyRequest and Open do, and with ErrEnvelope for a reply to another request.
+// OpenReply verifies and decrypts the answer to p. types lists the accepted types; TypeError is always accepted. It fails with
+// ErrEnvelope, ErrStale or ErrOpen as VerifyRequest and Open do, and with ErrEnvelope for a reply to a different request.
 func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy, now time.Time, types ...MessageType) (*Reply, error) {
 	v, err := id.verify(env, from, policy, now, func(h Header) bool {
 		ok := h.Type == TypeError
@@ -87,7 +86,7 @@ func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy,
 
 const pendingSize = 32 + 16 + 32 + 8 + sealSeedSize
 
-// Bytes returns p in the form in which it is stored so that its reply can be opened after a restart. It is a secret.
+// Bytes encodes p for storage, so that a reply can be opened after a restart. The result is secret.
 func (p *Pending) Bytes() []byte {
 	b := append(make([]byte, 0, pendingSize), p.To[:]...)
 	b = append(append(b, p.ID[:]...), p.Digest[:]...)
@@ -102,5 +101,5 @@ func ParsePending(b []byte) (*Pending, error) {
 	return p, d.end("pending request")
 }
 
-// DigestOf returns the SHA-256 of a payload, by which statements and audit records refer to it.
+// DigestOf returns the SHA-256 of a payload; statements and audit records identify a payload by it.
 func DigestOf(b []byte) [32]byte { return sha256.Sum256(b) }

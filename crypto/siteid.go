@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// SiteID names a site: the SHA-256 of its root key. No one can make a second key with the same
-// identity.
+// SiteID identifies a site: it is the SHA-256 of the root key. A second key with the same identity cannot be made.
 type SiteID [32]byte
 
-// siteOf returns the identity of the site with the root key.
+// siteOf returns the identity of the site with this root key.
 func siteOf(root ed25519.PublicKey) SiteID {
 	return sha256.Sum256(append([]byte(labelSite), root...))
 }
@@ -24,7 +23,7 @@ const (
 
 var base32Site = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// String returns the text form: 52 base32 characters in four parts with a check character each, written in groups of seven with hyphens
+// String returns the text form: 52 base32 characters in four parts, each with a check character, written in groups of seven with hyphens
 // between them, 63 characters in all.
 func (s SiteID) String() string {
 	plain := base32Site.EncodeToString(s[:])
@@ -48,19 +47,18 @@ func (s SiteID) String() string {
 	return b.String()
 }
 
-// Short returns the first group, for tables. It does not prove the identity.
+// Short returns the first group, for tables. It does not prove the site's identity.
 func (s SiteID) Short() string { return s.String()[:7] }
 
-// checkChar returns the check character of part i. The character is a hash and not a weighted sum, so it detects every change with the
-// same probability, 31 in 32. It also detects swapped parts, since i is hashed too.
+// checkChar returns the check character of part i. It is a hash rather than a weighted sum, so it detects every change with the same
+// probability, 31 in 32. It also detects swapped parts, since i is hashed too.
 func checkChar(part string, i int) byte {
 	h := sha256.Sum256(append([]byte(labelSiteCheck), append([]byte{byte(i)}, part...)...))
 	return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[h[0]>>3]
 }
 
-// ParseSiteID reads the text form. Case, hyphens and spaces do not matter, and the digits 0, 1 and 8,
-// which the form does not have, are read as the letters they look like: O, I and B. It fails with
-// ErrFormat, naming the part whose check character does not match.
+// ParseSiteID reads the text form. It ignores case, hyphens and spaces, and reads the digits 0, 1 and 8, which the form does not use, as
+// the letters that they resemble: O, I and B. It fails with ErrFormat and names the part whose check character does not match.
 func ParseSiteID(text string) (SiteID, error) {
 	var s SiteID
 	if len(text) > 128 {
@@ -84,13 +82,13 @@ func ParseSiteID(text string) (SiteID, error) {
 		return s, fmt.Errorf("site: %w", ErrFormat)
 	}
 	copy(s[:], b)
-	if base32Site.EncodeToString(s[:]) != plain.String() { // the bits beyond the 256th
+	if base32Site.EncodeToString(s[:]) != plain.String() { // the bits beyond the 256th must be zero
 		return SiteID{}, fmt.Errorf("site: %w", ErrFormat)
 	}
 	return s, nil
 }
 
-// MarshalText and UnmarshalText give a SiteID its text form in JSON.
+// MarshalText returns the text form of a SiteID, which JSON also uses.
 func (s SiteID) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.

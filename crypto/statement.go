@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Answer is a site's answer to a request as the site signs it, independent of the envelope that carries it. It includes the recipient and
-// the submission, so that it cannot serve as evidence in another's report or about another text.
+// Answer is a site's answer to a request in the form that the site signs, independent of the envelope that carries it. It includes the
+// recipient and the submission, so that it cannot serve as evidence in another site's report or about another text.
 type Answer struct {
 	Kind       string    // 1 to 32 lower-case ASCII letters and hyphens
 	At         time.Time // in whole milliseconds, truncated
 	Asker      SiteID
-	Job        [16]byte // of the request; zero if the request has no job
-	Commitment [32]byte // commitment to the submission if the request carries one, or else zero
+	Job        [16]byte // the request's job, or zero
+	Commitment [32]byte // commitment to the submission if the request has one; otherwise zero
 	Request    [32]byte // SHA-256 of the request's payload or, for a refusal, of the request's envelope
 	Payload    []byte
 }
 
-// SignAnswer returns the epoch of the signing key and the signature over a. It fails with ErrFormat for a bad kind and
-// with ErrNoKey if no signing key is in force.
+// SignAnswer signs a and returns the epoch of the signing key and the signature. It fails with ErrFormat for an invalid kind and with
+// ErrNoKey if no signing key is in force.
 func (id *Identity) SignAnswer(a *Answer) (epoch uint32, signature []byte, err error) {
 	return id.sign(a.At, func(epoch uint32) ([]byte, error) { return a.signed(id.Site(), epoch) })
 }
 
-// VerifyAnswer checks the signature of the card's site over a. It fails with ErrSignature, and with ErrNoKey if the card has no such
-// signing key for that time. The card need not be in force: an old answer stays valid.
+// VerifyAnswer verifies the signature of the card's site over a. It fails with ErrSignature, or with ErrNoKey if the card has no such
+// signing key for that time. The card need not be in force: old answers remain valid.
 func (c *Card) VerifyAnswer(epoch uint32, a *Answer, signature []byte) error {
 	b, err := a.signed(c.Site, epoch)
 	if err != nil {
@@ -48,9 +48,9 @@ func (a *Answer) signed(site SiteID, epoch uint32) ([]byte, error) {
 	return digests(b, a.Request, a.Payload), nil
 }
 
-// SignStatement signs a document that the site made, for example a report: kind (1 to 32 lower-case ASCII letters and hyphens), the time in
-// whole milliseconds (at is truncated to them), the digest of a request or zero for none, and the payload. It returns the epoch of the
-// signing key and the signature. Answers to partners are signed by [Identity.SignAnswer].
+// SignStatement signs a document made by the site, for example a report. The signature covers its kind (1 to 32 lower-case ASCII letters
+// and hyphens), the time (at is truncated to whole milliseconds), the digest of a request or zero for none, and the payload. It returns
+// the epoch of the signing key and the signature. Use [Identity.SignAnswer] for answers to partners.
 func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, payload []byte) (uint32, []byte, error) {
 	return id.sign(at, func(epoch uint32) ([]byte, error) {
 		b, err := statement(labelStatement, id.Site(), epoch, kind, at)
@@ -58,7 +58,7 @@ func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, p
 	})
 }
 
-// VerifyStatement checks a statement against the card of its site, as [Card.VerifyAnswer] does. It can also verify answers from versions of
+// VerifyStatement verifies a statement against its site's card, as [Card.VerifyAnswer] does. It also verifies answers from versions of
 // the program that did not sign the asker.
 func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request [32]byte, payload, signature []byte) error {
 	b, err := statement(labelStatement, c.Site, epoch, kind, at)
@@ -68,7 +68,7 @@ func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request 
 	return c.verify(epoch, at, digests(b, request, payload), signature)
 }
 
-// sign signs the bytes that the function signed returns for the epoch of the key in force.
+// sign signs the bytes that signed returns for the epoch of the key in force.
 func (id *Identity) sign(at time.Time, signed func(epoch uint32) ([]byte, error)) (uint32, []byte, error) {
 	k, err := id.signer(at)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Card) verify(epoch uint32, at time.Time, signed, signature []byte) erro
 	return nil
 }
 
-// statement returns the first signed bytes: label, site, epoch, time and kind.
+// statement returns the first bytes to sign: label, site, epoch, time and kind.
 func statement(label string, site SiteID, epoch uint32, kind string, at time.Time) ([]byte, error) {
 	if kind == "" || len(kind) > 32 {
 		return nil, fmt.Errorf("kind %q: %w", kind, ErrFormat)
@@ -108,7 +108,7 @@ func statement(label string, site SiteID, epoch uint32, kind string, at time.Tim
 	return append(append(b, byte(len(kind))), kind...), nil
 }
 
-// digests appends the digest of the request and that of the payload.
+// digests appends the digests of the request and of the payload.
 func digests(b []byte, request [32]byte, payload []byte) []byte {
 	b = append(b, request[:]...)
 	sum := sha256.Sum256(payload)

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// decoder reads fixed layouts. The first read beyond the end marks it as failed; from then on, reads return
-// zeros, so callers check only once, with end.
+// decoder reads fixed layouts. The first read beyond the end marks it as failed; later reads return zeros, so callers need to check only
+// once, with end.
 type decoder struct {
 	b   []byte
 	bad bool
 }
 
-// take returns the next n bytes, which share the input's memory.
+// take returns the next n bytes, sharing the input's memory.
 func (d *decoder) take(n int) []byte {
 	if d.bad || n < 0 || n > len(d.b) {
 		d.bad = true
@@ -54,7 +54,7 @@ func (d *decoder) u64() uint64 {
 	return 0
 }
 
-// array32 and array16 read arrays.
+// array32 reads an array of 32 bytes.
 func (d *decoder) array32() (a [32]byte) {
 	copy(a[:], d.take(len(a)))
 	return a
@@ -84,7 +84,7 @@ func (d *decoder) text(n int) string {
 	return s
 }
 
-// count reads a byte and refuses a value above most.
+// count reads a byte and refuses values above most.
 func (d *decoder) count(most int) int {
 	n := int(d.u8())
 	if n > most {
@@ -108,7 +108,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(min(max(t.UnixMilli(), 0), maxMillis)))
 }
 
-// milli returns t in the form in which it is stored: in whole milliseconds, UTC.
+// milli converts t to its stored form: whole milliseconds, UTC.
 func milli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func printable(s string) bool {
@@ -116,7 +116,7 @@ func printable(s string) bool {
 		return false
 	}
 	for _, r := range s {
-		// Category Cf includes marks that reverse or hide the text after them on a screen.
+		// Category Cf includes marks that reverse or hide the following text on a screen.
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
 			return false
 		}

@@ -12,15 +12,14 @@ import (
 	"concordat"
 )
 
-// A shard opened with Options.Logged is a view of a write-ahead log that its caller keeps. Apply adds the
-// log's changes, together with the number of the last one, in a single Bleve batch, and does not wait for the
-// disk. After a crash the shard is exactly as it was at some earlier number, and the caller applies the later
-// changes again.
+// A shard opened with Options.Logged mirrors a write-ahead log that its caller maintains. Apply applies the log's changes and records the
+// number of the last one in the same Bleve batch, without waiting for the disk. After a crash, the shard is in the state of some earlier
+// record, and the caller applies the later records again.
 
-// Applied names the last record of its log that a shard has applied.
+// Applied identifies the last log record that a shard has applied.
 type Applied struct{ Seq, Epoch uint64 }
 
-// Change puts a profile or, if Put is nil, deletes the document of a Ref.
+// Change stores the profile Put or, if Put is nil, deletes the document Delete.
 type Change struct {
 	Put    *concordat.Profile
 	Delete concordat.Ref
@@ -29,18 +28,18 @@ type Change struct {
 // internalApplied is the key under which each batch stores its Applied.
 var internalApplied = []byte("concordat.applied")
 
-// logged is the part of a Shard that a log needs.
+// logged is the state that a Shard needs to follow a log.
 type logged struct {
-	mu        sync.Mutex // guards all below
-	changed   *sync.Cond // on mu
-	applied   Applied    // of the newest batch
-	persisted Applied    // of the newest batch that is certainly on disk
+	mu        sync.Mutex // guards the fields below
+	changed   *sync.Cond // uses mu
+	applied   Applied    // record of the newest batch
+	persisted Applied    // record of the newest batch known to be on disk
 	batches   int        // batches not on disk yet
-	bytes     int        // of them
-	err       error      // permanent; from a batch that may or may not have been applied
+	bytes     int        // size of those batches
+	err       error      // permanent: a batch failed and might have been applied
 }
 
-// loadApplied reads how many records the shard has applied; it is called before anything else happens.
+// loadApplied reads which record the shard applied last; it must run first.
 func (s *Shard) loadApplied() error {
 	s.logged.changed = sync.NewCond(&s.logged.mu)
 	wake := func() {
@@ -69,31 +68,28 @@ func (s *Shard) loadApplied() error {
 	return nil
 }
 
-// Applied returns the number of the last record whose changes Match sees, or zero if nothing from a log was ever
-// applied.
+// Applied returns the last record whose changes Match sees, or zero if no record was ever applied.
 func (s *Shard) Applied() Applied {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
 	return s.logged.applied
 }
 
-// Persisted returns the lowest number that the shard can have after a crash of the process or the
-// machine: records up to it are no longer needed.
+// Persisted returns the oldest record at which the shard could be after a crash; the log no longer needs records up to it.
 func (s *Shard) Persisted() Applied {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
 	return s.logged.persisted
 }
 
-// Check returns the error with which Put and Apply would refuse the profile, or nil if they would accept it.
+// Check returns the error that Put and Apply would return for the profile, or nil if they would accept it.
 func (s *Shard) Check(p *concordat.Profile) error { return s.checkProfile(p) }
 
-// Apply makes the changes visible all at once; of several changes of one document, the last one counts. at is
-// the number of the log's record with the last of them and must not fall. The changes are not yet on disk on
-// return: Persisted shows when they are. They should be about the size of a batch of Put, 2,000 sentences.
-// Only one call may run at a time. After an error, the shard may or may not have the changes, and accepts no
-// others: close it, open it, and apply again the records after Applied. The exception is ErrDiskFull, after
-// which nothing has changed.
+// Apply makes all changes visible at once; if a document changes several times, the last change counts. at identifies the log record of
+// the last change and must not decrease. The changes are not yet on disk when Apply returns; Persisted shows when they are. A call should
+// be about as large as a batch of Put, 2,000 sentences. Only one call may run at a time. After an error, the changes might have been
+// applied, and the shard refuses further ones: close it, reopen it, and apply the records after Applied again. ErrDiskFull is the
+// exception: nothing has changed.
 func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	done, err := s.use()
 	if err != nil {
@@ -115,7 +111,7 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	return nil
 }
 
-// awaitPersister waits while too much data is only in memory.
+// awaitPersister waits while too much data exists only in memory.
 func (s *Shard) awaitPersister(ctx context.Context) error {
 	l := &s.logged
 	defer l.wakeAtEnd(ctx)()
@@ -134,7 +130,7 @@ func (s *Shard) awaitPersister(ctx context.Context) error {
 	return l.err
 }
 
-// wakeAtEnd wakes everything that waits for changed when ctx ends, until the returned function is called.
+// wakeAtEnd wakes everything waiting on changed when ctx ends; the returned function cancels this.
 func (l *logged) wakeAtEnd(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		l.mu.Lock()
@@ -143,7 +139,7 @@ func (l *logged) wakeAtEnd(ctx context.Context) (stop func() bool) {
 	})
 }
 
-// Persist waits until all that was applied is on disk.
+// Persist waits until all applied changes are on disk.
 func (s *Shard) Persist(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -153,8 +149,7 @@ func (s *Shard) Persist(ctx context.Context) error {
 	return s.persist(ctx)
 }
 
-// persist is like Persist, for a caller that already keeps the shard open: keeping it open a second time
-// could wait for a Close that waits for the first.
+// persist is like Persist, for callers that already called use: a second call could wait for a Close that waits for the first.
 func (s *Shard) persist(ctx context.Context) error {
 	l := &s.logged
 	defer l.wakeAtEnd(ctx)()
@@ -186,8 +181,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		}
 		last[k] = c.Put
 	}
-	// Readers that come between a change on disk and the same change in memory wait for the release of these
-	// keys.
+	// Readers that find a change on disk before it is in memory wait until these keys are released.
 	if err := s.acquire(ctx, keys); err != nil {
 		return err
 	}
@@ -256,5 +250,5 @@ func (s *Shard) persistedTo(at Applied, bytes int, err error) {
 // ID returns the shard's name.
 func (s *Shard) ID() concordat.ShardID { return s.opt.Shard }
 
-// Site returns the site whose documents the shard holds.
+// Site returns the site whose documents the shard stores.
 func (s *Shard) Site() concordat.SiteID { return s.opt.Site }

@@ -8,20 +8,19 @@ import (
 	"concordat"
 )
 
-// This file gives Bleve documents whose terms are already made: Analyze does nothing, no mapping
-// is consulted, and buffers serve many documents.
+// This file passes Bleve documents with prepared terms: Analyze does nothing, no mapping is consulted, and buffers are reused across
+// documents.
 
 const (
-	// storedOnly holds the options of fields that are read back by document and never looked up.
+	// storedOnly holds the options of fields that are read by document and never searched.
 	storedOnly = bleve.StoreField
-	// bandOptions leaves frequencies on: Bleve keeps a term of one block inside the dictionary only
-	// if its frequency is exactly 1, and without frequencies it is 0.
+	// bandOptions keeps frequencies on: Bleve stores the only block of a term inside the dictionary only if its frequency is exactly 1,
+	// and without frequencies it is 0.
 	bandOptions = bleve.IndexField
 	idOptions   = bleve.IndexField | bleve.StoreField
 )
 
-// once is the frequency of every term. Bleve reads it and never writes it, since no field of
-// ours appears twice in a document.
+// once is the frequency of every term. Bleve only reads it, since no field of ours occurs twice in a document.
 var once = func() *bleve.TokenFreq {
 	t := new(bleve.TokenFreq)
 	t.SetFrequency(1)
@@ -33,14 +32,14 @@ type field struct {
 	name    string
 	value   []byte
 	options bleve.FieldIndexingOptions
-	tokens  func() bleve.TokenFrequencies // made on request, since Bleve visits all fields of every batch
-	length  int                           // of the terms field: its lengthCode
+	tokens  func() bleve.TokenFrequencies // called on demand, since Bleve visits all fields of every batch
+	length  int                           // lengthCode of the terms field
 }
 
 func (f *field) Name() string                        { return f.name }
 func (f *field) Value() []byte                       { return f.value }
 func (f *field) ArrayPositions() []uint64            { return nil }
-func (f *field) EncodedFieldType() byte              { return 't' } // text: bytes, unchanged
+func (f *field) EncodedFieldType() byte              { return 't' } // text: bytes are stored unchanged
 func (f *field) Analyze()                            {}
 func (f *field) Options() bleve.FieldIndexingOptions { return f.options }
 func (f *field) NumPlainTextBytes() uint64           { return uint64(len(f.value)) }
@@ -53,16 +52,14 @@ func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies {
 	return f.tokens()
 }
 
-// AnalyzedLength, which becomes the norm of the field's terms, is 1 for bands, so that the dictionary
-// can share the bytes of their values.
+// AnalyzedLength becomes the norm of the field's terms; for bands it is 1, so that the dictionary can share the bytes of their values.
 func (f *field) AnalyzedLength() int { return max(1, f.length) }
 
 // entry is a bleve.Document: a block of sentences or a text.
 type entry struct {
 	id     string
 	fields []field // stored fields
-	// terms holds the terms of the five bands, one band after the other, and counts their number in each band;
-	// both are empty for a text.
+	// terms holds the terms of the five bands, band after band, and counts holds their number per band; both are empty for a text.
 	terms  []byte
 	counts [concordat.Bands]int
 	// words holds the terms of a text, and length its lengthCode; words is empty for a block.
@@ -71,14 +68,14 @@ type entry struct {
 }
 
 func (e *entry) ID() string                                 { return e.id }
-func (e *entry) Size() int                                  { return 256 + 13*len(e.terms)/3 } // an estimate, for Bleve's statistics
+func (e *entry) Size() int                                  { return 256 + 13*len(e.terms)/3 } // estimate for Bleve's statistics
 func (e *entry) VisitComposite(bleve.CompositeFieldVisitor) {}
 func (e *entry) HasComposite() bool                         { return false }
 func (e *entry) NumPlainTextBytes() uint64                  { return 0 }
 func (e *entry) StoredFieldsBytes() uint64                  { return 0 }
 func (e *entry) Indexed() bool                              { return true }
 
-// VisitFields passes all fields to a reader other than our segment writer, which reads the entry directly.
+// VisitFields passes all fields to readers other than our segment writer, which accesses the entry directly.
 func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: func() bleve.TokenFrequencies {
 		return bleve.TokenFrequencies{e.id: once}
@@ -101,7 +98,7 @@ func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 	}
 }
 
-// bandTokens returns band terms for a reader other than our segment writer.
+// bandTokens returns band terms for readers other than our segment writer.
 func bandTokens(b []byte) bleve.TokenFrequencies {
 	tokens := make(bleve.TokenFrequencies, len(b)/termBytes)
 	for ; len(b) > 0; b = b[termBytes:] {
@@ -119,10 +116,10 @@ func (e *entry) bandTerms(band int) []byte {
 	return e.terms[termBytes*start : termBytes*(start+e.counts[band])]
 }
 
-// AddIDField does nothing, because VisitFields passes the field.
+// AddIDField does nothing, because VisitFields passes the identity.
 func (e *entry) AddIDField() {}
 
-// reset empties e for the Bleve document id.
+// reset empties e and assigns it the Bleve identity id.
 func (e *entry) reset(id string) {
 	e.id = id
 	e.fields = e.fields[:0]
@@ -131,13 +128,13 @@ func (e *entry) reset(id string) {
 	e.words, e.length = nil, 0
 }
 
-// store adds a stored field with the given value, which e keeps.
+// store adds a stored field with the given value, which e retains.
 func (e *entry) store(name string, value []byte) {
 	e.fields = append(e.fields, field{name: name, value: value, options: storedOnly})
 }
 
-// addBands adds the five band fields of a block of at most longBlockSentences sentences. A value
-// that two sentences of the block share becomes one term.
+// addBands adds the five band fields of a block of at most longBlockSentences sentences. A value that occurs in two sentences of the
+// block becomes one term.
 func (e *entry) addBands(ss []concordat.Sentence, c *counters) {
 	var seen [longBlockSentences]uint32
 	for band := range concordat.Bands {

@@ -13,19 +13,18 @@ import (
 	"concordat"
 )
 
-// Bounds on the number of Bleve documents that become one segment before all are merged. A single segment is
-// quickest; on the other hand, a document number of two bytes suffices only for 65,536 documents, and texts
-// wait in memory until their segment is written.
+// These constants bound the number of Bleve documents that form one segment before the final merge. A single segment is fastest, but
+// two-byte document numbers suffice only for 65,536 documents, and texts wait in memory until their segment is written.
 const (
 	leastBatch = 1 << 10
 	maxBatch   = 1 << 16
-	batchBytes = 96 << 20 // of waiting documents, about
+	batchBytes = 96 << 20 // approximate size of waiting documents
 )
 
-// Build makes a new shard of the profiles in dir, which must be absent or empty; no two profiles may be of the same
-// document. It is the quickest way to fill a shard, with a single merged segment. It uses only one processor. The
-// shard is durable on return and not open. It grows in the folder dir.building and is renamed when it is complete,
-// so that dir holds all of it or nothing. An error among the profiles ends the call and is returned.
+// Build creates a shard from the profiles in dir, which must be absent or empty; each profile must be of a different document. Build is
+// the fastest way to fill a shard and leaves a single merged segment. It uses one processor. On return, the shard is durable and closed.
+// Build writes to the folder dir.building and renames it at the end, so dir contains either the whole shard or nothing. If profiles
+// yields an error, Build stops and returns it.
 func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error]) (err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -59,14 +58,14 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 	return moveIn(temp, dir)
 }
 
-// moveIn renames the complete folder temp to dir, which is absent or holds no shard.
+// moveIn renames the complete folder temp to dir, which is absent or contains no shard.
 func moveIn(temp, dir string) error {
 	for _, name := range []string{lockName, headerName + ".tmp", storeName} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	// An empty folder is removed. If another process has begun to fill it, it stays, which is an error.
+	// os.Remove deletes only an empty folder. It fails if another process has begun to fill the folder.
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -76,10 +75,10 @@ func moveIn(temp, dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-// build writes the folder of a shard.
+// build writes a shard's folder.
 func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	store, parts := filepath.Join(s.dir, storeName), filepath.Join(s.dir, "parts")
-	// These are the remains of an earlier Build that was killed.
+	// A killed Build leaves these behind.
 	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	}
 	if s.nextNumber > 0 {
 		err = guard(b.Close)
-	} else { // the builder cannot make an empty index
+	} else { // the builder cannot create an empty index
 		err = makeEmpty(store)
 	}
 	if err != nil {
@@ -125,7 +124,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	return writeHeader(s.dir, s.header())
 }
 
-// makeEmpty makes a Bleve index without documents.
+// makeEmpty creates a Bleve index without documents.
 func makeEmpty(store string) error {
 	e, err := openEngine(store, true, engineOptions{log: func(string, ...any) {}})
 	if err != nil {
@@ -134,7 +133,7 @@ func makeEmpty(store string) error {
 	return e.close()
 }
 
-// sample takes the first profiles and chooses the batch by their size.
+// sample takes the first profiles and chooses the batch size accordingly.
 func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*concordat.Profile, batch int, err error) {
 	entries, size := 0, 0
 	for len(first) < 256 {
@@ -160,7 +159,7 @@ type feeder struct {
 	batch        int
 	seen         map[key]struct{}
 	arena        arena
-	given, calls int // entries of the arena passed on, and calls in all
+	given, calls int // entries passed from the arena, and all calls
 }
 
 func (f *feeder) feed(p *concordat.Profile) error {
@@ -183,7 +182,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 		}
 		f.calls++
 	}
-	// The builder has read all entries except those passed since its last full batch.
+	// The builder has read every entry up to the end of its last full batch.
 	if waiting := f.calls % f.batch; waiting+f.batch <= f.arena.used {
 		f.arena.keepLast(waiting)
 		f.given = waiting
@@ -191,7 +190,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 	return nil
 }
 
-// keepLast frees all entries except the last n in use, which become the first.
+// keepLast frees all entries but the last n in use and moves these to the front.
 func (a *arena) keepLast(n int) {
 	free := a.used - n
 	rotated := make([]*entry, 0, len(a.entries))

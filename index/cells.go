@@ -9,12 +9,11 @@ import (
 	"concordat"
 )
 
-// This file has the table of cells of meaning, which lists the documents with sentences in each cell. Like the
-// table of fingerprints, it is in memory and derived from stored data; it numbers documents separately, so that
-// each table can be rebuilt by itself.
+// This file implements the table of meaning cells, which lists the documents with sentences in each cell. Like the fingerprint table, it
+// is in memory and derived from stored data; it has its own document numbers, so each table can be rebuilt separately.
 
-// appendCells appends the stored form of cells, which are ascending: for each cell, the distance from the previous one (from 0
-// for the first), as a uvarint. A sentence has ten cells, which take about 20 bytes.
+// appendCells appends the stored form of cells, which must be ascending: the difference from the previous cell (for the first, from 0),
+// as a uvarint. A sentence has ten cells, about 20 bytes.
 func appendCells(b []byte, cells []concordat.Cell) []byte {
 	last := concordat.Cell(0)
 	for _, c := range cells {
@@ -24,7 +23,7 @@ func appendCells(b []byte, cells []concordat.Cell) []byte {
 	return b
 }
 
-// decodeCells calls do with each cell of the stored form, ascending.
+// decodeCells calls do with each cell of the stored form in ascending order.
 func decodeCells(b []byte, do func(concordat.Cell)) error {
 	at := uint64(0)
 	for first := true; len(b) > 0; first = false {
@@ -39,7 +38,7 @@ func decodeCells(b []byte, do func(concordat.Cell)) error {
 	return nil
 }
 
-// checkCells returns an error if cells could not be stored.
+// checkCells returns an error for cells that cannot be stored.
 func checkCells(cells []concordat.Cell) error {
 	for i, c := range cells {
 		if c >= concordat.Cells || i > 0 && c <= cells[i-1] {
@@ -49,25 +48,25 @@ func checkCells(cells []concordat.Cell) error {
 	return nil
 }
 
-// cellTable lists the documents with sentences in each cell. Slices only grow, so a copy of it does not change while
-// writers continue.
+// cellTable lists the documents with sentences in each cell. Slices only grow, so copies of a cellTable stay unchanged while writers
+// continue.
 type cellTable struct {
-	docs   []*document // the second half of fresh, and cellLevel.docs, point here
+	docs   []*document // indexed by the doc of fresh and by cellLevel.docs
 	levels []*cellLevel
-	fresh  []termDoc // in no level yet: a cell and its document
-	size   int       // entries of levels and fresh
-	waste  int       // of these entries, those of dead documents
+	fresh  []termDoc // pairs of cell and document not yet in a level
+	size   int       // number of entries in levels and fresh
+	waste  int       // number of these entries for dead documents
 }
 
 const (
-	// manyFreshCells is the number of fresh entries from which a writer builds a level itself.
+	// manyFreshCells is the number of fresh entries at which a writer builds a level itself.
 	manyFreshCells = 1 << 21
-	// groupCells is about the number of entries that a look-up scans.
+	// groupCells is the approximate number of entries that a look-up scans.
 	groupCells = 16
 	lowBits    = 16
 )
 
-// add enters a document with its cells, which the document then drops.
+// add adds a document's cells to the table and removes them from the document.
 func (t *cellTable) add(d *document) {
 	if len(d.cells) == 0 {
 		return
@@ -86,7 +85,7 @@ func (t *cellTable) kill(d *document) {
 	t.waste += d.cellCount
 }
 
-// currentCells returns the table, with all entries in levels, and the epoch for a question.
+// currentCells returns the table, with all entries in levels, and the epoch for a query.
 func (s *state) currentCells() (cellTable, uint64) {
 	s.mu.Lock()
 	t, epoch := s.cells, s.view.epoch
@@ -102,8 +101,8 @@ func (s *state) currentCells() (cellTable, uint64) {
 	return s.cells, s.view.epoch
 }
 
-// rebuildCells puts the fresh entries into a level, together with the last levels as long as these are less than fanout times as
-// big, or together with all levels. building is held.
+// rebuildCells merges the fresh entries into a level, together with all levels or with those last levels that are less than fanout times
+// as large. building is held.
 func (s *state) rebuildCells(all bool) {
 	s.mu.Lock()
 	t, epoch := s.cells, s.view.epoch
@@ -125,7 +124,7 @@ func (s *state) rebuildCells(all bool) {
 		return died == 0 || died > epoch
 	}
 	docs, slots := t.docs, []uint32(nil)
-	if keep == 0 { // slots of dead documents are freed together with the last level that may refer to them
+	if keep == 0 { // free the slots of dead documents together with the last level that could refer to them
 		docs, slots = make([]*document, 0, len(t.docs)), make([]uint32, len(t.docs))
 		for i, d := range t.docs {
 			slots[i] = uint32(len(docs))
@@ -169,15 +168,15 @@ func (s *state) rebuildCells(all bool) {
 	c.waste -= gone
 }
 
-// cellLevel holds entries by cell. It never changes.
+// cellLevel is an immutable list of entries in order of cell.
 type cellLevel struct {
-	shift  uint     // number of lowest bits in which the cells of a group differ, at most lowBits
-	starts []uint32 // first entry of each group and, at the end, the number of entries
-	low    []uint16 // the lowest bits of the cell of each entry, ascending within a group
-	docs   []uint32 // of each entry
+	shift  uint     // number of low bits in which the cells of a group differ, at most lowBits
+	starts []uint32 // first entry of each group, then the number of entries
+	low    []uint16 // low bits of each entry's cell, ascending within a group
+	docs   []uint32 // document of each entry
 }
 
-// cellShift returns the shift of a level of n entries.
+// cellShift returns the shift for a level of n entries.
 func cellShift(n int) uint {
 	shift := uint(lowBits)
 	for shift > 4 && int(concordat.Cells>>shift) < n/groupCells {
@@ -186,10 +185,10 @@ func cellShift(n int) uint {
 	return shift
 }
 
-// cellGroups returns the number of groups.
+// cellGroups returns the number of groups for a shift.
 func cellGroups(shift uint) int { return int((concordat.Cells-1)>>shift) + 1 }
 
-// newCellLevel returns a level of the entries, which are in order of cell. It does not retain the slice.
+// newCellLevel returns a level of the entries, which must be in order of cell. It does not retain the slice.
 func newCellLevel(entries []termDoc) *cellLevel {
 	l := &cellLevel{shift: cellShift(len(entries))}
 	l.starts = make([]uint32, cellGroups(l.shift)+1)
@@ -204,7 +203,7 @@ func newCellLevel(entries []termDoc) *cellLevel {
 	return l
 }
 
-// all calls do with each entry, in the order of the cells.
+// all calls do with each entry in order of cell.
 func (l *cellLevel) all(do func(termDoc)) {
 	for g := range len(l.starts) - 1 {
 		high := uint32(g) << l.shift &^ (1<<lowBits - 1)
@@ -232,13 +231,13 @@ func (l *cellLevel) find(c concordat.Cell) []uint32 {
 	return l.docs[from:to][at:end]
 }
 
-// bytes returns the memory that l takes.
+// bytes returns the memory use of l.
 func (l *cellLevel) bytes() int64 {
 	return int64(len(l.starts)*int(unsafe.Sizeof(l.starts[0])) + cap(l.low)*2 + cap(l.docs)*4)
 }
 
-// check reports whether look-ups in l stay within l and the documents, and whether each document has as many entries
-// as it records. A nil l has no entries.
+// check reports whether all look-ups in l stay within l and docs, and whether each document has as many entries as it records. A nil l
+// has no entries.
 func (l *cellLevel) check(docs []*document) error {
 	left := 0
 	for _, d := range docs {

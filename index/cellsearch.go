@@ -7,22 +7,21 @@ import (
 	"concordat"
 )
 
-// cellSearch answers a single question by cells.
+// cellSearch answers one query by cells.
 type cellSearch struct {
 	shard   *Shard
 	query   *concordat.TextQuery
 	table   cellTable
 	epoch   uint64
-	norms   []float64 // the factor of a score, for each lengthCode
-	scores  []float64 // of each document of the table; zero outside touched
+	norms   []float64 // score factor for each lengthCode
+	scores  []float64 // per document of the table; zero except at touched
 	touched []uint32
-	// exclude and libraries are those of the query; nil libraries means all.
+	// exclude and libraries are the query's; nil libraries means all.
 	exclude   map[key]struct{}
 	libraries map[concordat.LibraryID]bool
 }
 
-// searchCells is SearchText of a query by cells. It reads only the table: about 20 ns for each cell, and the
-// same for each document in it.
+// searchCells implements SearchText for queries by cells. It reads only the table, in about 20 ns per cell and per document listed in it.
 func (s *Shard) searchCells(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
 	done, err := s.use()
 	if err != nil {
@@ -57,7 +56,7 @@ func (s *Shard) searchCells(ctx context.Context, q *concordat.TextQuery) (*conco
 	return a, nil
 }
 
-// score adds up, for each document, the weights of the cells of a window.
+// score adds the weights of a window's cells to the scores of the documents in these cells.
 func (c *cellSearch) score(window []concordat.WeightedTerm) {
 	for _, t := range window {
 		if t.Term >= concordat.Term(concordat.Cells) {
@@ -74,7 +73,7 @@ func (c *cellSearch) score(window []concordat.WeightedTerm) {
 	}
 }
 
-// best returns the best documents of the scores, the best first, and clears the scores.
+// best returns the documents with the best scores, best first, and clears the scores.
 func (c *cellSearch) best(window int) []concordat.TextMatch {
 	var best []concordat.TextMatch
 	for _, doc := range c.touched {
@@ -91,7 +90,7 @@ func (c *cellSearch) best(window int) []concordat.TextMatch {
 	return best
 }
 
-// wanted reports whether a document exists and the query asks about it.
+// wanted reports whether a document exists and the query includes it.
 func (c *cellSearch) wanted(d *document) bool {
 	if died := d.died.Load(); died != 0 && died <= c.epoch || c.libraries != nil && !c.libraries[d.key.library] {
 		return false
@@ -100,8 +99,7 @@ func (c *cellSearch) wanted(d *document) bool {
 	return !excluded
 }
 
-// keepBest inserts m in its place among the best matches of its window, of which there are at most limit,
-// unless m is not among them.
+// keepBest inserts m into its window's best matches if it is among the first limit of them.
 func keepBest(best []concordat.TextMatch, m concordat.TextMatch, limit int) []concordat.TextMatch {
 	at, _ := slices.BinarySearchFunc(best, m, compareTextMatches)
 	if at == limit {

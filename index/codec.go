@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// Names of the fields of Bleve documents; DESIGN.md lists them with their options.
+// These are the names of the Bleve documents' fields; DESIGN.md lists them with their options.
 const (
 	fieldFingerprints = "fp"
 	fieldSpans        = "sp"
@@ -18,25 +18,24 @@ const (
 	fieldTerms        = "terms"
 )
 
-// bandFields are the names of the five band fields.
+// bandFields holds the names of the five band fields.
 var bandFields = [concordat.Bands]string{"a", "b", "c", "d", "e"}
 
 const (
-	blockSentences     = 20   // sentences of a block
-	longBlockSentences = 64   // sentences of a block of a document with more than longDocument sentences
+	blockSentences     = 20   // sentences per block
+	longBlockSentences = 64   // sentences per block in documents of more than longDocument sentences
 	longDocument       = 1280 // sentences
 	maxSentences       = longBlockSentences << 16
 
-	maxName  = 4 << 10 // bytes of a library or document identity
+	maxName  = 4 << 10 // bytes of a library or document ID
 	maxTitle = 64 << 10
 
 	metaVersion = 3
-	// plainVersion is the version of the format for a document whose cells are unknown; it has no room for
-	// cells.
+	// plainVersion is the format version for documents whose cells are unknown; it does not store cells.
 	plainVersion = 2
 )
 
-// blockSize returns the number of sentences in each block of a document except the last.
+// blockSize returns the number of sentences in every block of a document but the last.
 func blockSize(sentences int) int {
 	if sentences > longDocument {
 		return longBlockSentences
@@ -44,13 +43,13 @@ func blockSize(sentences int) int {
 	return blockSentences
 }
 
-// blockCount returns the number of blocks of a document. A document without sentences has one block.
+// blockCount returns a document's number of blocks. A document without sentences has one block.
 func blockCount(sentences int) int {
 	size := blockSize(sentences)
 	return max(1, (sentences+size-1)/size)
 }
 
-// blockID returns the Bleve identity of a block: number and block ordinal, big-endian.
+// blockID returns a block's Bleve identity: the document number and the block's ordinal, big-endian.
 func blockID(number uint32, block int) string {
 	var b [6]byte
 	binary.BigEndian.PutUint32(b[:], number)
@@ -65,7 +64,7 @@ func textID(number uint32) string {
 	return string(b[:])
 }
 
-// parseBlockID is the inverse of blockID; ok is false for the identity of a text.
+// parseBlockID is the inverse of blockID; for the identity of a text, ok is false.
 func parseBlockID(id []byte) (number uint32, block int, ok bool) {
 	if len(id) != 6 {
 		return 0, 0, false
@@ -86,12 +85,12 @@ var errStored = errors.New("stored bytes are not what was written")
 // appendFingerprints appends the stored form of the fingerprints, 13 bytes each.
 func appendFingerprints(b []byte, ss []concordat.Sentence) []byte {
 	for i := range ss {
-		b, _ = ss[i].Fingerprint.AppendBinary(b) // never fails
+		b, _ = ss[i].Fingerprint.AppendBinary(b) // cannot fail
 	}
 	return b
 }
 
-// decodeFingerprints appends to dst the fingerprints in their stored form.
+// decodeFingerprints decodes stored fingerprints and appends them to dst.
 func decodeFingerprints(dst []concordat.Fingerprint, b []byte) ([]concordat.Fingerprint, error) {
 	if len(b)%concordat.FingerprintBytes != 0 {
 		return dst, fmt.Errorf("fingerprints of %d bytes: %w", len(b), errStored)
@@ -106,9 +105,9 @@ func decodeFingerprints(dst []concordat.Fingerprint, b []byte) ([]concordat.Fing
 	return dst, nil
 }
 
-// appendSpans appends the stored form of the spans of one block: for each the distance from the
-// end of the previous one (from 0 for the first) and the length, as uvarints. Blocks whose spans are
-// all empty and at 0 store nothing. The spans must be ordered and disjoint.
+// appendSpans appends the stored form of the spans of one block: the distance of each from the end of the previous span (for the first,
+// from 0), and its length, as uvarints. If all spans of a block are empty and at 0, it appends nothing. The spans must be ordered and
+// disjoint.
 func appendSpans(b []byte, ss []concordat.Sentence) []byte {
 	none := true
 	for i := range ss {
@@ -129,7 +128,7 @@ func appendSpans(b []byte, ss []concordat.Sentence) []byte {
 // maxOffset bounds every stored span, so that sums of decoded lengths cannot overflow.
 const maxOffset = 1 << 40
 
-// spanAt returns span i of a block's stored form.
+// spanAt decodes span i of a block.
 func spanAt(b []byte, i int) (concordat.Span, error) {
 	var s concordat.Span
 	if len(b) == 0 {
@@ -154,7 +153,7 @@ func spanAt(b []byte, i int) (concordat.Span, error) {
 	return s, nil
 }
 
-// checkSpans reports whether b is the stored form of exactly n spans, or of none.
+// checkSpans reports whether b is the stored form of exactly n spans, or is empty.
 func checkSpans(b []byte, n int) error {
 	if len(b) == 0 {
 		return nil
@@ -174,17 +173,17 @@ func checkSpans(b []byte, n int) error {
 	return nil
 }
 
-// meta is the metadata of a document, in its block 0.
+// meta is a document's metadata, stored in its block 0.
 type meta struct {
 	library   concordat.LibraryID
 	id        concordat.DocumentID
 	title     string
 	added     time.Time
 	sentences int
-	text      bool   // a text is stored
-	words     int    // occurrences of terms in the text
-	meant     bool   // its cells are known
-	cells     []byte // in the form of appendCells
+	text      bool   // whether a text is stored
+	words     int    // number of term occurrences in the text
+	meant     bool   // whether its cells are known
+	cells     []byte // as appendCells writes them
 }
 
 // appendMeta appends the stored form of m.
@@ -209,7 +208,7 @@ func appendMeta(b []byte, m *meta) []byte {
 	return append(b, m.cells...)
 }
 
-// decodeMeta returns the metadata that appendMeta wrote; the cells are a part of b.
+// decodeMeta decodes metadata written by appendMeta; the cells share the memory of b.
 func decodeMeta(b []byte) (*meta, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("document data of %d bytes: %w", len(b), errStored)
@@ -238,7 +237,7 @@ func decodeMeta(b []byte) (*meta, error) {
 	return m, nil
 }
 
-// reader takes values from the front of b; after the first invalid value, all values are zero.
+// reader reads values from the front of b; after an invalid value, it returns only zeros.
 type reader struct {
 	b   []byte
 	bad bool

@@ -37,7 +37,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 		if out != nil {
 			return out, nil
 		}
-		// The document was removed from disk but not yet from memory: wait for the writer, and look again.
+		// The document has been removed from disk but not yet from memory: wait for the writer, then look again.
 		if err := s.acquire(ctx, []key{k}); err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 	}
 }
 
-// readDocument returns a document as it is on disk, or nil if it is no longer there.
+// readDocument reads a document from disk and returns nil if it is no longer there.
 func (s *Shard) readDocument(d *document) (*concordat.Document, error) {
 	snapshot, err := s.engine.snapshot()
 	if err != nil {
@@ -86,14 +86,13 @@ func readDocument(snapshot *scorch.IndexSnapshot, number uint32) (*concordat.Doc
 	return out, err
 }
 
-// Documents yields all documents with their texts, by library and identity. Documents put or
-// deleted during the call may be included or not. After an error the iteration continues with the
-// next document.
+// Documents yields all documents with their texts, ordered by library and identity. Documents put or deleted during the call might be
+// missing or included. After an error the iteration continues with the next document.
 func (s *Shard) Documents(ctx context.Context) iter.Seq2[*concordat.Document, error] {
 	return s.documents(ctx, func(key) bool { return true })
 }
 
-// LibraryDocuments is like Documents, for a single library; it does not read the texts of others.
+// LibraryDocuments is like Documents for a single library; it does not read texts of other libraries.
 func (s *Shard) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
 	return s.documents(ctx, func(k key) bool { return k.library == lib })
 }
@@ -119,8 +118,7 @@ func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*c
 	}
 }
 
-// Refs returns the names of all documents, in no particular order. Documents put or deleted during the call
-// may be included or not.
+// Refs returns the Refs of all documents, in no particular order. Documents put or deleted during the call might be missing or included.
 func (s *Shard) Refs() []concordat.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +129,7 @@ func (s *Shard) Refs() []concordat.Ref {
 	return out
 }
 
-// Titles returns the titles of all documents of a shard. Documents put or deleted during the call may be included or not.
+// Titles returns the titles of all documents in a shard. Documents put or deleted during the call might be missing or included.
 func Titles(s *Shard) map[concordat.Ref]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

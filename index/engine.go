@@ -20,34 +20,34 @@ import (
 	"concordat"
 )
 
-// This file has the code that is specific to scorch, Bleve's engine. It depends on scorch's types, and on
-// behaviour that no interface promises. So bleve v2.6.1 and zapx v17.2.3 are pinned, and comments say what
-// breaks without each peculiarity. (v2.6.0 corrupts frequency streams on merge: bleve issue 2393.)
+// This file contains the code specific to scorch, Bleve's engine. It depends on scorch's types and on undocumented behaviour. Therefore
+// bleve v2.6.1 and zapx v17.2.3 are pinned, and comments explain what depends on each peculiarity. (v2.6.0 corrupts frequency streams on
+// merge: bleve issue 2393.)
 
 // engine is one open scorch index.
 type engine struct {
-	dir     string // of Bleve's files
+	dir     string // folder of Bleve's files
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
-	pacer   *pacer                 // nil: none
-	cause   atomic.Pointer[string] // the reason why failed was closed
-	failed  chan struct{}          // closed when a background goroutine of scorch has died
+	pacer   *pacer                 // nil: no pauses
+	cause   atomic.Pointer[string] // why failed was closed
+	failed  chan struct{}          // closed when a background goroutine of scorch dies
 	failing sync.Once
-	onFail  atomic.Pointer[func()] // called when failed was closed
-	stored  storedState            // when it was opened
-	warm    atomic.Bool            // the file of the table matches what is stored
-	forgot  atomic.Bool            // there is no file of the table
-	stained atomic.Bool            // a batch failed, but may still be applied
-	retries backoff                // of scorch's background goroutines
-	closing chan struct{}          // closed when close begins
-	scrubs  sync.WaitGroup         // of scrub
-	reads   bool                   // opened for reading only
+	onFail  atomic.Pointer[func()] // called after failed is closed
+	stored  storedState            // the state at opening
+	warm    atomic.Bool            // the table file matches the stored data
+	forgot  atomic.Bool            // the table file does not exist
+	stained atomic.Bool            // a failed batch might still be applied
+	retries backoff                // pauses of scorch's background goroutines
+	closing chan struct{}          // closed at the start of close
+	scrubs  sync.WaitGroup         // goroutine running scrub
+	reads   bool                   // opened read-only
 	log     func(msg string, args ...any)
 }
 
-// Scorch reports errors of its background goroutines through a callback that it finds by name in a
-// package variable when an index is made. The callback gets the index's folder, and engines finds
-// the engine. Without the callback such errors are lost.
+// Scorch reports errors of its background goroutines to a callback. An index's configuration contains the callback's name, and a package
+// variable maps names to callbacks. The callback receives the index's folder; engines maps it to the engine. Without a callback, such
+// errors are lost.
 var (
 	engines       sync.Map // folder → *engine
 	registerOnce  sync.Once
@@ -69,38 +69,37 @@ func asyncError(err error, path string) {
 	}
 	e := v.(*engine)
 	e.log("background error of the index", "error", err)
-	if e.cause.Load() != nil { // the next attempt would find the same damage
+	if e.cause.Load() != nil { // another attempt would hit the same damage
 		<-e.closing
 		return
 	}
 	if errors.Is(err, scorch.ErrAsyncPanic) {
-		// The goroutine has ended and will not come back; a Batch would wait for it forever.
+		// The goroutine has ended for good; a Batch would wait for it forever.
 		e.fail(err)
 		return
 	}
-	// The persister and the merger retry at once and forever. They call this function themselves, so waiting
-	// here keeps them from using up a processor, the disk and the log.
+	// The persister and the merger retry immediately and forever. They call this function themselves, so waiting here prevents them from
+	// exhausting a processor, the disk and the log.
 	select {
 	case <-time.After(e.retries.next(time.Now())):
 	case <-e.closing:
 	}
 }
 
-// Pauses between attempts of a background goroutine that fails: each twice the previous one.
+// Pauses between attempts of a failing background goroutine double up to a maximum.
 const (
 	leastRetry = 50 * time.Millisecond
 	maxRetry   = time.Second
 )
 
-// backoff says how long to pause after a failure. The zero value is ready and safe for concurrent use.
+// backoff computes the pause after a failure. The zero value is ready and safe for concurrent use.
 type backoff struct {
 	mu    sync.Mutex
 	pause time.Duration
 	until time.Time
 }
 
-// next returns the pause after a failure at now. If nothing has failed for a while after a pause, the fault is
-// considered repaired.
+// next returns the pause after a failure at now. If no failure follows within a while after a pause, it considers the fault repaired.
 func (b *backoff) next(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +122,7 @@ func (e *engine) fail(err error) {
 	})
 }
 
-// err returns an ErrUnavailable once the engine has failed.
+// err returns an ErrUnavailable if the engine has failed.
 func (e *engine) err() error {
 	if s := e.cause.Load(); s != nil {
 		return fmt.Errorf("%s: %s; open the shard again: %w", e.dir, *s, concordat.ErrUnavailable)
@@ -132,19 +131,19 @@ func (e *engine) err() error {
 }
 
 func isDiskFull(err error) bool {
-	// Scorch formats most causes into text, so the chain is not enough.
+	// Scorch formats most causes into text, so checking the error chain is not enough.
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		err != nil && (strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error()))
 }
 
-// internalFormat is a key that the first batch of each of our indexes sets.
+// internalFormat is a key written with the first batch of every index of ours.
 var internalFormat = []byte("concordat.format")
 
-// engineOptions say how an engine runs.
+// engineOptions control how an engine runs.
 type engineOptions struct {
 	readOnly bool
-	early    bool // batches are seen before they are on disk
-	stock    bool // see Options.StockSegments
+	early    bool // batches are visible before they are on disk
+	stock    bool // as in Options.StockSegments
 	log      func(msg string, args ...any)
 }
 
@@ -152,11 +151,11 @@ func (s *Shard) engineOptions() engineOptions {
 	return engineOptions{s.opt.ReadOnly, s.opt.Logged, s.opt.StockSegments, s.log.Warn}
 }
 
-// openEngine opens or, with create, makes the scorch index in dir.
+// openEngine opens the scorch index in dir or, if create is set, creates it.
 func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
-	register() // before anything reads the variables that it sets
+	register() // must precede all reads of the variables that it sets
 	if create {
-		// These are the remains of an interrupted creation.
+		// An interrupted creation leaves this behind.
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
@@ -181,7 +180,7 @@ func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
-		err := e.batchDurably(context.Background(), b) // the header, which says that there is an index, is written next
+		err := e.batchDurably(context.Background(), b) // the header, which marks a complete index, is written next
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
@@ -194,14 +193,14 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 		"path":                   dir,
 		"read_only":              o.readOnly,
 		"unsafe_batch":           o.early,
-		"bolt_timeout":           "1s", // without this, a second process that opens the index waits forever
+		"bolt_timeout":           "1s", // otherwise a second process opening the index waits forever
 		"asyncErrorCallbackName": asyncCallback,
 		"segmentConfig":          map[string]any{stockKey: o.stock},
 	}
 	if o.early {
 		config["eventCallbackName"] = eventCallback
 	}
-	// Two workers: our documents are already analysed, so the queue only passes them on.
+	// Two workers suffice: our documents are already analysed, so the queue only passes them on.
 	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), closing: make(chan struct{}), log: o.log,
 		reads: o.readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
@@ -219,7 +218,7 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 		e.pacer.end(e.scorch)
 		engines.Delete(dir)
 		e.queue.Close()
-		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
+		if strings.HasSuffix(err.Error(), "timeout") { // matches bbolt's ErrTimeout
 			return nil, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
 		}
 		if errors.Is(err, errPanic) {
@@ -230,18 +229,17 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	return e, nil
 }
 
-// batch applies b as a unit and returns when it is durable. After an error, it may or may not be applied: if
-// scorch could not persist a batch, it keeps it in memory and persists it later. The method has shows whether
-// it was applied.
+// batch applies b atomically and returns once it is durable. After an error, b might still be applied: scorch keeps a batch in memory if
+// it cannot persist it, and persists it later. The method has tells whether it was applied.
 func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err
 	}
-	if len(b.IndexOps) > 0 { // otherwise segments and table do not change: every start applies a record that only names the writer
+	if len(b.IndexOps) > 0 { // without operations, segments and table do not change; each start applies such a batch
 		e.forgetTable()
 	}
 	done := make(chan error, 1)
-	// If the persister dies, Batch waits forever; then its goroutine is abandoned.
+	// If the persister dies, Batch waits forever, and its goroutine is abandoned.
 	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
 	select {
 	case err := <-done:
@@ -257,7 +255,7 @@ func (e *engine) batch(b *bleve.Batch) error {
 	}
 }
 
-// forgetTable removes the file of the table, since the stored data is changing.
+// forgetTable removes the table file, because the stored data is about to change.
 func (e *engine) forgetTable() {
 	if e.reads || e.forgot.Swap(true) {
 		return
@@ -271,8 +269,8 @@ func (e *engine) forgetTable() {
 	}
 }
 
-// batchDurably is like batch, for an engine whose batches do not wait for the disk. It waits until ctx ends, since on a
-// disk that stays full it would otherwise wait forever; the batch may then be stored all the same.
+// batchDurably is like batch, for an engine whose batches do not wait for the disk. It stops waiting when ctx ends, since a disk that
+// remains full would block it forever; the batch might still be stored later.
 func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	persisted := make(chan error, 1)
 	b.SetPersistedCallback(func(err error) { persisted <- err })
@@ -290,7 +288,7 @@ func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	}
 }
 
-// has reports whether the Bleve document is in the index, durable or not.
+// has reports whether the Bleve document is in the index, durably or not.
 func (e *engine) has(id string) (found bool, err error) {
 	s, err := e.snapshot()
 	if err != nil {
@@ -310,8 +308,7 @@ func (e *engine) has(id string) (found bool, err error) {
 	return found, err
 }
 
-// snapshot returns the current state for reading. The caller closes it; until then the files of
-// replaced segments stay on disk.
+// snapshot returns the current state for reading. The caller must close it; until then, replaced segments stay on disk.
 func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 	r, err := e.scorch.Reader()
 	if err != nil {
@@ -324,7 +321,7 @@ func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 	return s, nil
 }
 
-// merge reduces the index to one segment, or as few as concurrent writers allow.
+// merge reduces the index to one segment, or to as few as concurrent writers allow.
 func (e *engine) merge(ctx context.Context) error {
 	if err := e.err(); err != nil {
 		return err
@@ -333,7 +330,7 @@ func (e *engine) merge(ctx context.Context) error {
 	done := make(chan error, 1)
 	awake := make(chan struct{})
 	defer close(awake)
-	go e.pacer.while(awake) // the merger waits for it
+	go e.pacer.while(awake) // the merger waits for the persister
 	go func() { done <- e.scorch.ForceMerge(ctx, nil) }()
 	select {
 	case err := <-done:
@@ -341,13 +338,13 @@ func (e *engine) merge(ctx context.Context) error {
 	case <-e.failed:
 		return e.err()
 	case <-ctx.Done():
-		// ForceMerge heeds its context only while it merges, and the merger may fail again and again at a damaged segment.
+		// ForceMerge checks its context only while it merges, and the merger may fail repeatedly at a damaged segment.
 		return context.Cause(ctx)
 	}
 }
 
-// directory is the bleve.Directory that CopyTo needs. It has real files, named "store/...", and begins none
-// after the end of its context.
+// directory implements the bleve.Directory that CopyTo requires. It creates real files, named "store/...", and none after its context has
+// ended.
 type directory struct {
 	ctx context.Context
 	dir string
@@ -364,7 +361,7 @@ func (d directory) GetWriter(name string) (io.WriteCloser, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// close waits for scorch's goroutines. Readers must have been closed.
+// close waits for scorch's goroutines. All readers must be closed first.
 func (e *engine) close() error {
 	close(e.closing)
 	e.scrubs.Wait()

@@ -7,28 +7,27 @@ import (
 	"concordat"
 )
 
-// A question waits for memory at each of several steps, and each step determines where the next one reads: group,
-// bucket, entry, occurrence, document. So questions pass through the steps in flights of sixteen, one step at a
-// time, while other flights are at other steps. Each step requests the memory of the next, which runs when that
-// memory has arrived.
+// A query fingerprint waits for memory at several steps (group, bucket, entry, occurrence, document), and each step determines where the
+// next one reads. Therefore fingerprints pass through the steps in flights of sixteen, one step at a time, while other flights are at
+// other steps. Each step prefetches the memory for the next, which runs once that memory has arrived.
 
 const (
-	ahead  = 16 // questions of a flight
+	ahead  = 16 // fingerprints per flight
 	stages = 7
 
 	lineBytes = 64 // the line size of most processors
 )
 
-// flight is a group of up to sixteen questions under way.
+// flight is a group of up to sixteen query fingerprints in progress.
 type flight struct {
-	first int                     // number of the first question
-	asked []concordat.Fingerprint // the questions
-	spans []span                  // with ProbeExact: spans of each level, question and band
-	out   []found                 // grouped by question
-	ends  [ahead]int              // in out, of each question
+	first int                     // index of the first fingerprint
+	asked []concordat.Fingerprint // the fingerprints
+	spans []span                  // with ProbeExact: spans of each level, fingerprint and band
+	out   []found                 // grouped by fingerprint
+	ends  [ahead]int              // end of each fingerprint's entries in out
 }
 
-// fly adds the matches of all questions of the query, in order.
+// fly adds the matches of all the query's fingerprints, in order.
 func (m *matcher) fly(ctx context.Context, k *lookup) error {
 	asked := m.query.Fingerprints
 	flights := (len(asked) + ahead - 1) / ahead
@@ -67,20 +66,20 @@ func (m *matcher) fly(ctx context.Context, k *lookup) error {
 	return nil
 }
 
-// lines holds addresses whose cache lines are needed soon.
+// lines holds addresses whose cache lines will be needed soon.
 type lines struct {
 	at [2 * ahead * concordat.Bands]*byte
 	n  int
 }
 
 func (w *lines) want(p *byte) {
-	if w.n < len(w.at) { // more lines would evict one another from the cache
+	if w.n < len(w.at) { // more lines would evict each other from the cache
 		w.at[w.n] = p
 		w.n++
 	}
 }
 
-// groups requests the groups of exact questions. Questions with a hash changed request their own (search).
+// groups prefetches the groups for exact queries. With one hash changed, search prefetches them itself.
 func (k *lookup) groups(f *flight, v *view) {
 	if k.probe != concordat.ProbeExact {
 		return
@@ -96,7 +95,7 @@ func (k *lookup) groups(f *flight, v *view) {
 	}
 }
 
-// buckets computes where exact questions read, and requests the beginning and the end of that range.
+// buckets computes the ranges that exact queries read, and prefetches both ends of each.
 func (k *lookup) buckets(f *flight, v *view) {
 	f.spans = f.spans[:0]
 	if k.probe != concordat.ProbeExact {
@@ -111,7 +110,7 @@ func (k *lookup) buckets(f *flight, v *view) {
 				if lo < hi {
 					hi = k.limit(lo, hi)
 					w.want(&b.recs[recBytes*int(lo)])
-					if int(lo)*recBytes/lineBytes != (int(hi)*recBytes-1)/lineBytes { // most ranges are shorter than a line
+					if int(lo)*recBytes/lineBytes != (int(hi)*recBytes-1)/lineBytes { // most ranges fit in a line
 						w.want(&b.recs[recBytes*int(hi)-1])
 					}
 				}
@@ -122,7 +121,7 @@ func (k *lookup) buckets(f *flight, v *view) {
 	}
 }
 
-// entries looks the questions up, and requests the entries found.
+// entries looks up the fingerprints and prefetches the entries found.
 func (k *lookup) entries(f *flight, v *view) {
 	k.out = f.out[:0]
 	for j, q := range f.asked {
@@ -151,7 +150,7 @@ func (k *lookup) entries(f *flight, v *view) {
 	k.touch += touch(w.at[:w.n])
 }
 
-// occurrences requests the occurrences of the entries.
+// occurrences prefetches the occurrences of the entries.
 func (k *lookup) occurrences(f *flight, v *view) {
 	var w lines
 	for i := range f.out {
@@ -162,7 +161,7 @@ func (k *lookup) occurrences(f *flight, v *view) {
 	k.touch += touch(w.at[:w.n])
 }
 
-// document returns the place at which the first document of an entry is named.
+// slot returns the address of the pointer to an entry's first document.
 func (v *view) slot(o *found) **document {
 	if o.level < 0 {
 		return &v.docs[v.freshOccs[o.entry].doc]
@@ -170,7 +169,7 @@ func (v *view) slot(o *found) **document {
 	return &v.docs[v.levels[o.level].occs(o.entry)[0].doc]
 }
 
-// slots requests the pointers to the documents.
+// slots prefetches the pointers to the documents.
 func (m *matcher) slots(f *flight) {
 	var w lines
 	for i := range f.out[:min(len(f.out), len(w.at))] {
@@ -179,7 +178,7 @@ func (m *matcher) slots(f *flight) {
 	m.touch += touch(w.at[:w.n])
 }
 
-// documents requests the documents.
+// documents prefetches the documents.
 func (m *matcher) documents(f *flight) {
 	var w lines
 	for i := range f.out[:min(len(f.out), len(w.at)/2)] {

@@ -13,16 +13,15 @@ import (
 	"concordat"
 )
 
-// Frozen is the state of a shard at one moment; a copy of it can be written while the shard continues. Its
-// segments stay on the disk until Close. It is for one goroutine.
+// Frozen is the state of a shard at one moment, which can be copied while the shard continues. Its segments stay on disk until Close.
+// Only one goroutine may use it.
 type Frozen struct {
 	shard  *Shard
 	reader bleve.CopyReader
 	done   func()
 }
 
-// Freeze returns the current state of the shard; it takes hardly any time or memory. The caller closes
-// it before the shard.
+// Freeze returns the current state of the shard, in almost no time or memory. The caller must close the result before the shard.
 func (s *Shard) Freeze() (*Frozen, error) {
 	done, err := s.use()
 	if err != nil {
@@ -31,8 +30,8 @@ func (s *Shard) Freeze() (*Frozen, error) {
 	return &Frozen{shard: s, reader: s.engine.scorch.CopyReader(), done: done}, nil
 }
 
-// CopyTo writes a shard in that state into dir, which must be absent or empty. After an error dir holds no
-// valid shard. It may be called once.
+// CopyTo writes a shard in that state to dir, which must be absent or empty. After an error, dir contains no valid shard. CopyTo may be
+// called once.
 func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,10 +57,9 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 	return f.shard.diskError("copy", writeHeader(dir, f.shard.header()))
 }
 
-// Send writes the bytes of a shard in that state, one file after the other. It calls file with the slash-separated
-// name of each, and writes to the writer returned; together, the files make a shard. Small files come last, by way
-// of the folder scratch, which must exist. Send may be called once, instead of CopyTo. A writer must remember its
-// error, because nobody looks at the error of its Close.
+// Send writes the files of a shard in that state, one after another. It calls file with the slash-separated name of each and writes the
+// content to the returned writer; together, the files form a shard. Small files come last and pass through the folder scratch, which must
+// exist. Send may be called once, instead of CopyTo. Writers must remember errors, because Send ignores the error of Close.
 func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string) io.WriteCloser) error {
 	if err := os.MkdirAll(filepath.Join(scratch, storeName), 0o700); err != nil {
 		return f.shard.diskError("send", err)
@@ -86,7 +84,7 @@ func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string
 	return nil
 }
 
-// sending is a directory in which only bbolt's file is on disk, since that one must be a real file.
+// sending is a directory that writes only bbolt's file to disk, since that must be a real file.
 type sending struct {
 	directory
 	file func(name string) io.WriteCloser
@@ -102,7 +100,7 @@ func (d sending) GetWriter(name string) (io.WriteCloser, error) {
 	return d.file(filepath.ToSlash(name)), nil
 }
 
-// Close lets the shard remove what it no longer needs. A second Close does nothing.
+// Close allows the shard to remove files that it no longer needs. Further calls do nothing.
 func (f *Frozen) Close() error {
 	if f.reader == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"concordat"
 )
 
-// Names within a shard's folder.
+// These are the names within a shard's folder.
 const (
-	headerName = "shard.json" // description of the shard; written last on creation
-	lockName   = "lock"       // empty; held with flock while the shard is open
+	headerName = "shard.json" // describes the shard; written last on creation
+	lockName   = "lock"       // empty; locked with flock while the shard is open
 	storeName  = "store"      // Bleve's own files
 )
 
@@ -52,7 +52,7 @@ func corrupt(path string, cause any) error {
 	return fmt.Errorf("%s: %v; %s: %w", path, cause, restoreHint, concordat.ErrCorrupt)
 }
 
-// readHeader returns the header in dir; the error is fs.ErrNotExist if there is none.
+// readHeader returns the header in dir; without one, the error is fs.ErrNotExist.
 func readHeader(dir string) (*header, error) {
 	path := filepath.Join(dir, headerName)
 	if fi, err := os.Stat(path); err != nil {
@@ -78,8 +78,8 @@ func readHeader(dir string) (*header, error) {
 	return h, nil
 }
 
-// openHeader is readHeader for a process that is about to write: it makes sure that the header is on disk. One that a dead
-// process wrote may be in memory only, and segments without a header are refused.
+// openHeader is readHeader for a process that will write: it ensures that the header is on disk. A header from a crashed process might be
+// only in the system's cache, and a folder with segments but no header is refused.
 func openHeader(dir string) (*header, error) {
 	h, err := readHeader(dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func openHeader(dir string) (*header, error) {
 	return h, syncDir(dir)
 }
 
-// SchemeOf returns the scheme of the shard in dir, without opening it. Errors: those of Open.
+// SchemeOf returns the scheme of the shard in dir without opening it. It returns the same errors as Open.
 func SchemeOf(dir string) (concordat.Scheme, error) {
 	h, err := readHeader(dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func SchemeOf(dir string) (concordat.Scheme, error) {
 	return h.Scheme, nil
 }
 
-// writeHeader writes h to dir; after a crash, either all of h is there or nothing.
+// writeHeader writes h to dir atomically and durably.
 func writeHeader(dir string, h header) error {
 	h.Checksum = h.sum()
 	b, err := json.MarshalIndent(h, "", "  ")
@@ -121,7 +121,7 @@ func writeHeader(dir string, h header) error {
 	return syncDir(dir)
 }
 
-// syncDir makes the names of the files in dir durable.
+// syncDir makes the names of dir's files durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -130,8 +130,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// isNew reports whether dir holds no shard yet: dir is absent or empty, or holds the remains of an
-// interrupted creation, which include no segment of Bleve.
+// isNew reports whether dir contains no shard yet: it is absent, empty, or left by an interrupted creation, without a Bleve segment.
 func isNew(dir string) (bool, error) {
 	es, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +140,7 @@ func isNew(dir string) (bool, error) {
 	}
 	for _, e := range es {
 		switch e.Name() {
-		case lockName, headerName + ".tmp", "identity": // whose content names the index in notes of the site
+		case lockName, headerName + ".tmp", "identity": // identifies the index in the site's records
 		case storeName:
 			zaps, err := filepath.Glob(filepath.Join(dir, storeName, "*.zap"))
 			if err != nil || len(zaps) > 0 {
@@ -154,7 +153,7 @@ func isNew(dir string) (bool, error) {
 	return true, nil
 }
 
-// check compares the header with what the caller expects; empty options are not compared.
+// check compares the header with the caller's expectations; it ignores empty options.
 func (h *header) check(o *Options) error {
 	if o.Scheme != "" && o.Scheme != h.Scheme {
 		return fmt.Errorf("shard holds fingerprints of scheme %s, not %s: %w", h.Scheme, o.Scheme, concordat.ErrScheme)

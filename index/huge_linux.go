@@ -5,9 +5,8 @@ import (
 	"unsafe"
 )
 
-// huge returns n zeroes in memory, in pages of 2 MB if the system can: a look-up reads from about ten unrelated places,
-// and with pages of 4 KB, translating their addresses takes as long as reading them. If the system declines, look-ups
-// only take longer.
+// huge returns n zeroes in memory, in pages of 2 MB if the system supports them. A look-up reads from about ten unrelated places, and
+// with pages of 4 KB, translating addresses takes as long as reading. Without large pages, look-ups only take longer.
 func huge[T any](n int) []T {
 	const page = 2 << 20
 	s := make([]T, n)
@@ -18,7 +17,7 @@ func huge[T any](n int) []T {
 	from := uintptr(unsafe.Pointer(&s[0]))
 	skip := -from & (page - 1)
 	whole := (bytes - skip) &^ (page - 1)
-	// Advice about pages that are shared with other data would do no harm, but there are none.
+	// The pages contain no other data; the advice would do it no harm anyway.
 	_ = syscall.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(&s[0]), skip)), whole), syscall.MADV_HUGEPAGE)
 	return s
 }

@@ -9,22 +9,22 @@ import (
 	"concordat"
 )
 
-// block holds the positions of the fingerprints and spans of a stored block during loading.
+// block locates the fingerprints and spans of a stored block during loading.
 type block struct {
 	number     uint32
 	ordinal    uint16
-	start, end uint32 // in loader.fps
+	start, end uint32 // range in loader.fps
 	spans      []byte
 }
 
-// loader reads all stored blocks, which come in no particular order.
+// loader collects all stored blocks, which arrive in no particular order.
 type loader struct {
 	fps    []concordat.Fingerprint
 	blocks []block
 	metas  map[uint32]*meta
 }
 
-// load derives everything in memory from the stored data.
+// load derives all in-memory data from the stored data.
 func (s *Shard) load() error {
 	start := time.Now()
 	snapshot, err := s.engine.snapshot()
@@ -42,7 +42,7 @@ func (s *Shard) load() error {
 	if err != nil {
 		return err
 	}
-	// Allocate for full blocks: growing would copy, and unneeded space is never touched.
+	// Allocate for full blocks: growing would copy, and the system never provides pages that are not touched.
 	l := &loader{metas: make(map[uint32]*meta), fps: make([]concordat.Fingerprint, 0, min(entries, maxRoom)*blockSentences)}
 	err = guard(func() error { return visitStored(snapshot, l.visit) })
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Shard) load() error {
 	return nil
 }
 
-// init makes the maps of an empty state.
+// init allocates the maps of an empty state.
 func (s *state) init() {
 	s.byKey = make(map[key]*document)
 	s.byNumber = make(map[uint32]*document)
@@ -68,14 +68,14 @@ func (s *state) init() {
 	s.counters = new(counters)
 }
 
-// reset empties a state that is not in use yet.
+// reset empties a state that is not yet in use.
 func (s *state) reset() {
 	s.view, s.cells = view{}, cellTable{}
 	s.nextNumber, s.sentences, s.texts, s.meant, s.words = 0, 0, 0, 0, 0
 	s.init()
 }
 
-// visit takes one Bleve document.
+// visit processes one Bleve document.
 func (l *loader) visit(id []byte, fields map[string][]byte) error {
 	number, ordinal, ok := parseBlockID(id)
 	if !ok {
@@ -111,11 +111,11 @@ func (l *loader) visit(id []byte, fields map[string][]byte) error {
 	return nil
 }
 
-// maxRoom bounds the blocks for which space is allocated at the start: those of 200 million sentences.
+// maxRoom is the maximum number of blocks allocated in advance, enough for 200 million sentences.
 const maxRoom = 10 << 20
 
-// fill makes the state from the loaded blocks, which are in order, and takes over the fingerprints of l. These stay in
-// the order in which they came, since reordering would need a second copy.
+// fill builds the state from the loaded blocks, which must be in order, and takes over l's fingerprints. These remain in order of
+// arrival, since reordering would need a second copy.
 func (s *state) fill(l *loader) error {
 	occs := make([]occurrence, len(l.fps))
 	for i := 0; i < len(l.blocks); {
@@ -146,7 +146,7 @@ func (s *state) fill(l *loader) error {
 		i += n
 	}
 	fps := l.fps
-	*l = loader{} // newLevel is the last function to need any of this
+	*l = loader{} // only newLevel still needs any of it
 	if len(fps) > 0 {
 		l := newLevel(fps, occs)
 		s.view.levels = []*level{l}
@@ -156,7 +156,7 @@ func (s *state) fill(l *loader) error {
 	return nil
 }
 
-// assemble returns the document that consists of the given blocks, which must be complete.
+// assemble returns the document made of the given blocks, which must be complete.
 func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
 	m := l.metas[number]
 	if m == nil {

@@ -12,13 +12,13 @@ import (
 	"concordat"
 )
 
-// lockDir takes the lock of a shard's folder, shared for reading and exclusive for writing, or
-// fails at once with ErrLocked. Closing the file, or the end of the process, releases it.
+// lockDir locks a shard's folder, shared for reading or exclusive for writing, or fails immediately with ErrLocked. Closing the file or
+// ending the process releases the lock.
 func lockDir(dir string, shared bool) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil && shared {
-		f, err = os.Open(path) // on a medium that cannot be written to
+		f, err = os.Open(path) // the medium is read-only
 	}
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func lockDir(dir string, shared bool) (*os.File, error) {
 	return f, nil
 }
 
-// freeBytes returns the space left for this process on the disk of dir.
+// freeBytes returns the space available to this process on the disk of dir.
 func freeBytes(dir string) (uint64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

@@ -7,32 +7,31 @@ import (
 	"concordat"
 )
 
-// found is an entry near a fingerprint that was asked about.
+// found is an entry near a query fingerprint.
 type found struct {
 	fp       concordat.Fingerprint
 	level    int    // index into view.levels, or -1 for a fresh sentence
-	entry    uint32 // of the level, or position among the fresh sentences
-	band     int    // until resolve is called, entry is a position in this band of the level
-	distance int    // bits
+	entry    uint32 // index into the level or the fresh sentences
+	band     int    // before resolve, entry is a position in this band of the level
+	distance int    // in bits
 }
 
-// span is a range of positions of one band to be read.
+// span is a range of positions of one band to be scanned.
 type span struct {
 	lo, hi  uint32
-	bits    int32  // number of bits in which the band itself differs; -1 if it varies from entry to entry
-	differs uint32 // these bits
+	bits    int32  // number of differing bits in the band itself; -1 if it varies by entry
+	differs uint32 // those bits
 }
 
-// bandSpans bounds the spans of one band with ProbeOne: sixteen neighbouring buckets (the value itself and
-// its last nibble changed), which are one span unless they exceed the cap; one bucket for each change of the
-// other four nibbles; and one place for writes that are discarded.
+// bandSpans is the maximum number of spans of one band with ProbeOne: sixteen for the neighbouring buckets, if the cap separates them,
+// fifteen for each of the other four nibbles, and one slot for discarded writes.
 const bandSpans = 16 + 4*15 + 1
 
-// lookup holds the buffers for the look-ups of one goroutine.
+// lookup holds the buffers for one goroutine's look-ups.
 type lookup struct {
 	probe  concordat.Probe
-	most   int // bits
-	hashes int // if above 0, the maximum number of differing hashes, which replaces most
+	most   int // maximum distance in bits
+	hashes int // if above 0, maximum number of differing hashes; replaces most
 	cap    uint32
 	out    []found
 	capped int
@@ -42,14 +41,13 @@ type lookup struct {
 	spans   [concordat.Bands][bandSpans]span
 	used    [concordat.Bands]int
 	flights [stages]flight
-	touch   byte // keeps the compiler from dropping the loads of scan
+	touch   byte // prevents the compiler from removing loads that only warm the cache
 }
 
-// search appends to k.out the entries of l that the probe reaches from f within k.most bits, before resolve.
+// search appends to k.out the entries of l that the probe reaches from f within k.most bits, not yet resolved.
 //
-// A look-up waits for memory, not for arithmetic: all groups are touched first, then the spans are computed,
-// then both ends of each span are touched, then all are scanned. The loads of a stage do not depend on one
-// another, so the processor can have many of them under way at a time.
+// Look-ups wait for memory, not for arithmetic: search touches all groups, then computes the spans, then touches both ends of each span,
+// and then scans them all. The loads of a stage are independent of each other, so the processor can have many in progress at once.
 func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 	if len(l.first) == 0 {
 		return
@@ -82,7 +80,7 @@ func (k *lookup) exactSpan(b *band, v uint32, spans []span) int {
 	return len(append(spans, span{lo, k.limit(lo, hi), 0, 0}))
 }
 
-// limit cuts a bucket at the cap.
+// limit truncates a bucket to the cap.
 func (k *lookup) limit(lo, hi uint32) uint32 {
 	if hi-lo > k.cap {
 		k.capped++
@@ -91,7 +89,7 @@ func (k *lookup) limit(lo, hi uint32) uint32 {
 	return hi
 }
 
-// nearSpans fills spans with the non-empty look-ups of a band, and returns their number.
+// nearSpans fills spans with the non-empty ranges of a band to be scanned, and returns their number.
 func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 	spans = spans[:cap(spans)]
 	n := 0
@@ -132,8 +130,7 @@ func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 	return n
 }
 
-// scan reads the spans of band i and reports the entries within k.most bits that no earlier band
-// has reported.
+// scan scans the spans of band i and reports the entries within k.most bits that no earlier band has reported.
 func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
 	if k.hashes > 0 {
 		k.scanHashes(l, i, f, number)
@@ -159,8 +156,7 @@ func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
 	}
 }
 
-// scanHashes is like scan, but counts differing hashes. rest keeps hashes whole, because bands end where
-// hashes end.
+// scanHashes is like scan but counts differing hashes. rest does not split hashes, because bands end where hashes end.
 func (k *lookup) scanHashes(l *level, i int, f concordat.Fingerprint, number int) {
 	b := &l.bands[i]
 	sig, ext := rest(f, i)
@@ -185,15 +181,14 @@ func (k *lookup) scanHashes(l *level, i int, f concordat.Fingerprint, number int
 	}
 }
 
-// differing returns the number of nibbles of x that are not zero.
+// differing returns the number of non-zero nibbles of x.
 func differing(x uint64) int {
 	x |= x >> 2
 	x |= x >> 1
 	return bits.OnesCount64(x & 0x1111111111111111)
 }
 
-// within reports whether a difference of the given numbers of bits and hashes is small enough. If k.hashes is
-// above 0, only the number of hashes counts.
+// within reports whether a difference of the given numbers of bits and hashes is small enough. If k.hashes is above 0, only hashes count.
 func within(distance, differing, most, hashes int) bool {
 	if hashes > 0 {
 		return differing <= hashes
@@ -201,9 +196,8 @@ func within(distance, differing, most, hashes int) bool {
 	return distance <= most
 }
 
-// verify reports the entry at position p of band i unless it is too far away or a band before i reaches it. x
-// and y are the difference from f as rest returns it; together with the bucket they are the whole difference,
-// so nothing else of an entry is read.
+// verify reports the entry at position p of band i unless it is too far away or an earlier band reaches it. x and y are the difference
+// from f in the form of rest; with the bucket, they form the whole difference, so verify reads nothing else.
 func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprint, x uint64, y uint16, number int) {
 	for j := range min(i, 3) {
 		if bandReaches(k.probe, uint32(x>>(concordat.BandBits*j))&(values-1)) {
@@ -225,8 +219,7 @@ func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprin
 	k.out = append(k.out, found{concordat.Fingerprint{f[0] ^ diff[0], f[1] ^ diff[1]}, number, p, i, d})
 }
 
-// resolve turns the positions in bands that search has reported into entries. It handles many at a time, so that their loads do
-// not wait for one another.
+// resolve replaces the band positions reported by search with entries. It handles many at once, so that their loads overlap.
 func (k *lookup) resolve(out []found, levels []*level) {
 	for n := range out {
 		if f := &out[n]; f.level >= 0 {
@@ -236,8 +229,8 @@ func (k *lookup) resolve(out []found, levels []*level) {
 	}
 }
 
-// all reports the fresh sentences that the probe reaches within k.most bits. It compares every one, which
-// takes about 1 ns each and is cheaper than a table for up to some thousands.
+// all reports the fresh sentences that the probe reaches within k.most bits. It compares every one, at about 1 ns each, which is cheaper
+// than a table for up to several thousand.
 func (k *lookup) all(fps []concordat.Fingerprint, f concordat.Fingerprint) {
 	for i, g := range fps {
 		if d := f.Distance(g); within(d, f.NibbleDistance(g), k.most, k.hashes) && reaches(k.probe, f, g) {

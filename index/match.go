@@ -10,15 +10,15 @@ import (
 	"concordat"
 )
 
-// Match answers q from the derived table. It sees every document whose Put returned before the call. A
-// document that is being put is seen either completely or not at all.
+// Match answers q from the derived table. It sees every document whose Put returned before the call. It sees a document that is being put
+// either completely or not at all.
 func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	a, _, err := s.MatchFound(ctx, q)
 	return a, err
 }
 
-// MatchFound is like Match, but also returns the fingerprint found for each match: a caller that merges the
-// answers of several shards asks all of them how many documents hold it.
+// MatchFound is like Match, but also returns the fingerprint found for each match, because a caller that merges the answers of several
+// shards asks all of them how many documents contain it.
 func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.Answer, []concordat.Fingerprint, error) {
 	done, err := s.use()
 	if err != nil {
@@ -41,10 +41,10 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, m.fps, nil
 }
 
-// lookups keeps the buffers of look-ups, some 15 KB each, for the next query.
+// lookups keeps the buffers of look-ups, about 15 KB each, for later queries.
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
-// checkQuery returns an error for a query that cannot be answered.
+// checkQuery returns an error for an invalid query.
 func (s *Shard) checkQuery(q *concordat.Query) error {
 	if q.Scheme != s.opt.Scheme {
 		return fmt.Errorf("query has scheme %s, the shard %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
@@ -63,7 +63,7 @@ func (s *Shard) checkQuery(q *concordat.Query) error {
 	return nil
 }
 
-// valid reports whether the bits of f outside the fingerprint are zero.
+// valid reports whether the unused bits of f are zero.
 func valid(f concordat.Fingerprint) bool { return f[0]>>60 == 0 && f[1]>>40 == 0 }
 
 // matcher turns found entries into the matches of an answer.
@@ -71,16 +71,16 @@ type matcher struct {
 	query     *concordat.Query
 	view      *view
 	site      concordat.SiteID
-	libraries []bool                 // by document.library; nil means all
+	libraries []bool                 // indexed by document.library; nil means all
 	excluded  map[*document]struct{} // never matched
 	matches   []concordat.Match
-	fps       []concordat.Fingerprint // of matches
-	same      []candidate             // of one distance; reused
-	asked     int                     // the fingerprint whose entries are added
-	touch     byte                    // keeps the compiler from dropping loads that only warm the cache
+	fps       []concordat.Fingerprint // fingerprints of matches
+	same      []candidate             // candidates at one distance; reused
+	asked     int                     // index of the fingerprint whose entries are added
+	touch     byte                    // prevents the compiler from removing loads that only warm the cache
 }
 
-// candidate is a sentence that may be reported.
+// candidate is a sentence that might be reported.
 type candidate struct {
 	doc       *document
 	ordinal   uint32
@@ -100,8 +100,7 @@ func (m *matcher) filter(s *state) {
 	if len(m.query.Exclude) == 0 {
 		return
 	}
-	// Exclusion is by key and not by document, so that a document that is being replaced is excluded in both
-	// versions.
+	// Exclusion is by key rather than by document, so both versions of a document being replaced are excluded.
 	m.excluded = make(map[*document]struct{}, len(m.query.Exclude))
 	wanted := make(map[key]struct{}, len(m.query.Exclude))
 	for _, r := range m.query.Exclude {
@@ -127,7 +126,7 @@ func (m *matcher) filter(s *state) {
 	}
 }
 
-// wants reports whether sentences of d may be matched.
+// wants reports whether the query allows matches in d.
 func (m *matcher) wants(d *document) bool {
 	if m.libraries != nil && !m.libraries[d.library] {
 		return false
@@ -136,7 +135,7 @@ func (m *matcher) wants(d *document) bool {
 	return !excluded
 }
 
-// add appends the matches of asked fingerprint number i; fs are the entries found for it.
+// add appends the matches of query fingerprint i, for which fs were found.
 func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	if len(fs) > 1 {
 		slices.SortFunc(fs, func(a, b found) int {
@@ -167,7 +166,7 @@ func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	return nil
 }
 
-// gather appends the wanted sentences with a given fingerprint, which may be in several levels.
+// gather appends the wanted sentences with a given fingerprint, possibly from several levels.
 func (m *matcher) gather(fs []found) {
 	start, documents := len(m.same), 0
 	last := ^uint32(0)
@@ -178,7 +177,7 @@ func (m *matcher) gather(fs []found) {
 		} else {
 			occs = m.view.levels[f.level].occs(f.entry)
 		}
-		// A document's sentences follow one another in the list and are in one level.
+		// A document's sentences are adjacent in the list and in one level.
 		for _, o := range occs {
 			d := m.view.docs[o.doc]
 			if !m.view.lives(d) {
@@ -199,7 +198,7 @@ func (m *matcher) gather(fs []found) {
 	}
 }
 
-// emit appends the candidates of one distance in order, up to the limit.
+// emit appends the candidates at one distance in order, up to the limit.
 func (m *matcher) emit(i, first, distance int) error {
 	slices.SortFunc(m.same, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.doc.key.library, b.doc.key.library),

@@ -7,40 +7,39 @@ import (
 	"concordat"
 )
 
-// Meant says what an index keeps, or should keep, about a document's meaning.
+// Meant describes what an index stores, or should store, about a document's meaning.
 type Meant uint8
 
-// The values of Meant.
+// These are the values of Meant.
 const (
-	MeantUnknown Meant = iota // no cells, for example because the site indexes without meaning
-	MeantNone                 // the document is known to have no cells: its library has none, or it has no sentence of prose
+	MeantUnknown Meant = iota // cells are unknown, for example because the site indexes without meaning
+	MeantNone                 // the document has no cells: its library has none, or it contains no prose
 	MeantCells
 )
 
-// UnfitQuery asks for the documents of a library that are not indexed by meaning as they should be.
+// UnfitQuery asks which documents of a library are not indexed by meaning as Want requires.
 type UnfitQuery struct {
 	Library concordat.LibraryID
 	Want    Meant
-	After   concordat.DocumentID // only documents after this one
-	Limit   int                  // maximum length of Documents; with 0, none are named
+	After   concordat.DocumentID // list only documents after this one
+	Limit   int                  // maximum length of Documents; 0: list none
 }
 
-// Unfit describes the documents of a library that are not, or may not be, indexed by meaning as they should
-// be.
+// Unfit describes documents of a library that are not, or might not be, indexed by meaning as required.
 type Unfit struct {
-	Lacking     int // nothing is known about their cells
-	Superfluous int // they have cells, or are known to have none, but should not
-	Bare        int // they are known to have no cells but should have those of their prose, if any
+	Lacking     int // documents whose cells are unknown
+	Superfluous int // documents whose cells are known, although they should be unknown or absent
+	Bare        int // documents known to have no cells, although cells of any prose are wanted
 	Documents   []UnfitDocument
 }
 
-// UnfitDocument is one of these documents, by identity.
+// UnfitDocument identifies one of these documents.
 type UnfitDocument struct {
 	ID   concordat.DocumentID
 	Bare bool
 }
 
-// Unfit answers q from memory, which takes a moment for each million documents of the shard.
+// Unfit answers q from memory; it takes a moment per million documents.
 func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
 	done, err := s.use()
 	if err != nil {
@@ -83,14 +82,14 @@ func (d *document) has() Meant {
 	return MeantCells
 }
 
-// Join adds the answer of another shard to the same question.
+// Join merges another shard's answer to the same query into u.
 func (u *Unfit) Join(v *Unfit, limit int) {
 	u.Lacking, u.Superfluous, u.Bare = u.Lacking+v.Lacking, u.Superfluous+v.Superfluous, u.Bare+v.Bare
 	u.Documents = append(u.Documents, v.Documents...)
 	u.cut(limit)
 }
 
-// cut keeps only the first documents.
+// cut keeps only the first limit documents.
 func (u *Unfit) cut(limit int) {
 	slices.SortFunc(u.Documents, func(a, b UnfitDocument) int { return cmp.Compare(a.ID, b.ID) })
 	u.Documents = slices.Clone(u.Documents[:min(len(u.Documents), max(0, limit))])

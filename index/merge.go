@@ -11,10 +11,10 @@ import (
 	"concordat"
 )
 
-// dropped is zap's number for a document that a merge leaves out.
+// dropped is zap's number for documents that a merge omits.
 const dropped = math.MaxUint64
 
-// fill adds the living documents of the segments and records their new numbers.
+// fill adds the live documents of the segments and records their new numbers.
 func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64) error {
 	for i, seg := range segs {
 		numbers[i] = make([]uint64, seg.Count())
@@ -37,12 +37,11 @@ func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [
 	return nil
 }
 
-// keptMerge is the size of a merged segment up to which its buffers are worth keeping: larger segments are rare, and
-// their buffers take about three times the size of the segment.
+// keptMerge is the maximum size of a merged segment whose buffers are kept for reuse. Larger segments are rare, and their buffers take
+// about three times the segment's size.
 const keptMerge = 32 << 20
 
-// mergers keeps the buffers of a merge for the next one, since a small merge comes every few batches.
-// Nothing refers to them once a merge is done.
+// mergers keeps the buffers of a merge for the next, since small merges happen every few batches. They are unreferenced after a merge.
 var mergers = sync.Pool{New: func() any { return new(merger) }}
 
 // merger is a segmentWriter that reads its documents from segments.
@@ -50,7 +49,7 @@ type merger struct {
 	segmentWriter
 	entry  entry
 	fps    []concordat.Fingerprint
-	values []byte // of the stored fields of entry
+	values []byte // values of entry's stored fields
 }
 
 // copy adds document n of the segment.
@@ -66,7 +65,7 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 		if name == fieldFingerprints {
 			m.fps, err = decodeFingerprints(m.fps, value)
 		}
-		// A copy, because value is in a buffer that is valid only during this call.
+		// Copy value, whose buffer is valid only during this call.
 		from := len(m.values)
 		m.values = append(m.values, value...)
 		m.entry.store(name, m.values[from:])
@@ -87,8 +86,8 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 	return m.add(&m.entry)
 }
 
-// number assigns new occurrence numbers to the values of a band, which are sorted by value and then by
-// document, and leaves out repeats of a value in a document. Terms arrive as v<<4 and leave as v<<4|k.
+// number assigns new occurrence numbers to a band's values, which must be sorted by value and then by document, and removes repeats of a
+// value within a document. Terms come in as v<<4 and go out as v<<4|k.
 func number(ts []termDoc) []termDoc {
 	n := 0
 	last, k := uint32(math.MaxUint32), uint32(0)

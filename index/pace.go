@@ -7,14 +7,14 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// A shard that is the view of a log need not be on disk soon. Its persister pauses after each round, so that the next
-// round merges in memory the batches that have arrived, and writes one segment instead of ten. Fewer files mean fewer
-// merges and fewer waits for the disk; such waits would delay those of the log, too.
+// A shard that mirrors a log need not reach the disk quickly. Its persister pauses after each round, so that the next round merges the
+// batches that have arrived and writes one segment instead of ten. Fewer files mean fewer merges and fewer waits for the disk, which
+// would also delay the log.
 
 const (
-	// persistPause is the longest pause.
+	// persistPause is the maximum pause.
 	persistPause = time.Second
-	// When this many batches, or bytes of them, are only in memory, the pause ends; at twice as many, Apply waits.
+	// When this many batches or bytes are only in memory, the pause ends; at twice as many, Apply waits.
 	hurryBatches = 64
 	hurryBytes   = 16 << 20
 )
@@ -24,20 +24,20 @@ var (
 	paced         sync.Map // *scorch.Scorch → *pacer
 )
 
-// pacer makes the persister of one engine pause. A nil pacer does nothing.
+// pacer makes one engine's persister pause. A nil pacer does nothing.
 type pacer struct {
-	hurry  chan struct{} // capacity 1: the next pause ends at once
+	hurry  chan struct{} // capacity 1: ends the next pause at once
 	closed chan struct{}
 }
 
-// pace makes the persister of s pause; called before s is opened.
+// pace makes the persister of s pause; it must be called before s is opened.
 func pace(s *scorch.Scorch) *pacer {
 	p := &pacer{hurry: make(chan struct{}, 1), closed: make(chan struct{})}
 	paced.Store(s, p)
 	return p
 }
 
-// onEvent is called by scorch's goroutines.
+// Scorch's goroutines call onEvent.
 func onEvent(e scorch.Event) bool {
 	if e.Kind != scorch.EventKindPersisterProgress {
 		return true
@@ -58,7 +58,7 @@ func (p *pacer) pause() {
 	}
 }
 
-// wake ends the current pause, or the next one if there is no current one.
+// wake ends the current pause or, if there is none, the next one.
 func (p *pacer) wake() {
 	if p == nil {
 		return
@@ -69,7 +69,7 @@ func (p *pacer) wake() {
 	}
 }
 
-// while keeps the persister from pausing until done is closed.
+// while prevents pauses until done is closed.
 func (p *pacer) while(done <-chan struct{}) {
 	if p == nil {
 		return
@@ -86,7 +86,7 @@ func (p *pacer) while(done <-chan struct{}) {
 	}
 }
 
-// end removes what is kept for s, so that s can be closed.
+// end removes the pacer of s, so that s can be closed.
 func (p *pacer) end(s *scorch.Scorch) {
 	if p == nil {
 		return

@@ -13,15 +13,14 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// plugin is zap v17 with a faster way to make segments from our own documents. The file format is the same:
-// zap opens, searches and merges them. Zap makes a map entry, a bitmap and two streams for every term before
-// it writes; nearly all our terms have one document, which the format can keep inside the dictionary, so
-// sorting the terms is all the work there is. Zap keeps documents there only when it merges, so our unmerged
-// segments are smaller than zap's.
+// plugin is zap v17 with a faster way to create segments from our own documents. The file format is unchanged: zap opens, searches and
+// merges these segments. Before writing, zap creates a map entry, a bitmap and two streams for every term. Almost all our terms have one
+// document, which the format can store inside the dictionary, so we only need to sort the terms. Zap stores documents in the dictionary
+// only when it merges, so our unmerged segments are smaller than zap's.
 type plugin struct {
 	zap.ZapPlugin
-	maxMerge int64 // maximum bytes of segments that are merged in memory; larger merges use files,
-	terms    int   // which handle this many terms of a band at a time
+	maxMerge int64 // maximum size in bytes of segments merged in memory; larger merges use files
+	terms    int   // number of a band's terms that a merge in files handles at once
 }
 
 // registerPlugin replaces zap with the plugin, for the whole process.
@@ -33,8 +32,7 @@ func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
 }
 
-// stockKey in the configuration of an index, which scorch passes on, leaves everything to zap: see
-// Options.StockSegments.
+// stockKey, in an index configuration that scorch passes on, leaves everything to zap, as Options.StockSegments describes.
 const stockKey = "concordat/stock"
 
 func isStock(config map[string]any) bool {
@@ -42,10 +40,10 @@ func isStock(config map[string]any) bool {
 	return stock
 }
 
-// The writer supports only this version of the format, and does not compile with a different zapx.
+// The writer supports only this version of the format, so this line does not compile with another zapx.
 var _ = [1]struct{}{}[zap.Version-17]
 
-// NewUsing makes a segment in memory. Documents that are not ours are left to zap.
+// NewUsing creates a segment in memory. It leaves documents that are not ours to zap.
 func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
 	if isStock(config) || slices.ContainsFunc(docs, func(d bleve.Document) bool { _, ours := d.(*entry); return !ours }) {
 		s, n, err := p.ZapPlugin.NewUsing(docs, config)
@@ -67,9 +65,9 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return memory{base}, uint64(len(w.b)), nil
 }
 
-// memory is a segment in memory that stays usable after Close. Scorch closes the segment of a batch
-// that it could not persist, but keeps it among the live ones and persists it later; zap's own
-// segment would panic on the next look-up of an identity, in a goroutine that serves all batches.
+// memory is an in-memory segment that remains usable after Close. Scorch closes the segment of a batch that it could not persist, but
+// keeps it among the live ones and persists it later. Zap's own segment would then panic at the next look-up of an identity, in a
+// goroutine that serves all batches.
 type memory struct{ *zap.SegmentBase }
 
 func (memory) Close() error { return nil }
@@ -85,8 +83,8 @@ func unwrap(segs []segment.Segment) []segment.Segment {
 	return out
 }
 
-// maxMerge bounds the bytes of segments that the plugin merges in memory; it needs about twice as
-// much. Larger merges use files.
+// maxMerge bounds the bytes of segments that the plugin merges in memory, which takes about twice as much memory. Larger merges use
+// files.
 const maxMerge = 512 << 20
 
 func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{},
@@ -94,10 +92,9 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 	return p.MergeUsing(segs, drops, path, closed, r, nil)
 }
 
-// MergeUsing writes the living documents of the segments into a new one at path: stored fields as they
-// are, band terms recomputed from the stored fingerprints, with new occurrence numbers, so that nearly
-// all have one document again, and the terms of texts merged from the sorted dictionaries. A segment
-// whose bytes have changed is not merged, since the result would get a valid checksum: the engine
+// MergeUsing writes the live documents of the segments to a new segment at path. It copies stored fields, recomputes band terms from the
+// stored fingerprints with new occurrence numbers, so that almost all have one document again, and merges the terms of texts from the
+// sorted dictionaries. It does not merge a segment whose bytes have changed, since the result would have a valid checksum: the engine
 // fails instead.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter,
 	config map[string]any) ([][]uint64, uint64, error) {
@@ -141,7 +138,7 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	return numbers, m.pos(), nil
 }
 
-// mergeError names the file of a failed merge in err. ErrClosed stays as it is, since scorch looks for it.
+// mergeError adds the name of the file to the error of a failed merge. It returns ErrClosed unchanged, since scorch checks for it.
 func mergeError(path string, err error) error {
 	if errors.Is(err, segment.ErrClosed) {
 		return segment.ErrClosed
@@ -149,8 +146,7 @@ func mergeError(path string, err error) error {
 	return fmt.Errorf("merge into %s: %w", path, err)
 }
 
-// mergeable returns the number of bytes of the segments, and reports whether they hold only our fields and at
-// least one live document.
+// mergeable returns the total size of the segments, and reports whether they contain only our fields and at least one live document.
 func mergeable(segs []segment.Segment, drops []*roaring.Bitmap) (size int64, ok bool) {
 	living := uint64(0)
 	for i, s := range segs {

@@ -2,8 +2,7 @@ package index
 
 import "concordat"
 
-// loadSpans, loadGroups and loadLines take the place of touchSpans, touchGroups and touch on processors without a known
-// prefetch instruction.
+// loadSpans, loadGroups and loadLines replace touchSpans, touchGroups and touch on processors without a known prefetch instruction.
 func loadSpans(recs []byte, spans []span) (t byte) {
 	for _, s := range spans {
 		t += recs[recBytes*int(s.lo)] + recs[recBytes*int(s.hi)-1]

@@ -2,10 +2,9 @@
 
 package index
 
-// The instructions below announce which memory is about to be read. Unlike loads they complete immediately, so
-// the processor does not stall at the fortieth pending load and has as many under way as its caches allow: a
-// look-up with one hash changed takes half the time. They read nothing and cannot fault, so answers are the same
-// without them (tag purego) and on other processors, which use loads instead.
+// The instructions below announce memory reads. Unlike loads, they complete immediately, so the processor does not stall at the fortieth
+// pending load and has as many in progress as its caches allow. A look-up with one hash changed takes half the time. They load nothing
+// and cannot fault, so answers are the same without them (tag purego) and on other processors, which use loads instead.
 
 // touchSpans prefetches the first and the last record of each span; no span is empty.
 func touchSpans(recs []byte, spans []span) byte {
@@ -15,7 +14,7 @@ func touchSpans(recs []byte, spans []span) byte {
 	return 0
 }
 
-// touchGroups prefetches the groups of a value with each of its hashes changed in turn, except the lowest.
+// touchGroups prefetches the groups of a value with each hash but the lowest changed in turn.
 func touchGroups(groups []group, at uint32) byte {
 	prefetchGroups(&groups[0], at)
 	return 0
@@ -29,18 +28,17 @@ func touch(at []*byte) byte {
 	return 0
 }
 
-// prefetchLines prefetches the lines of n addresses.
+// prefetchLines prefetches the lines at n addresses.
 //
 //go:noescape
 func prefetchLines(at **byte, n int)
 
-// prefetchSpans prefetches the first and the last byte of n spans. It knows the layout of span and recBytes.
+// prefetchSpans prefetches the first and the last byte of n spans. It depends on the layout of span and on recBytes.
 //
 //go:noescape
 func prefetchSpans(recs *byte, spans *span, n int)
 
-// prefetchGroups prefetches both ends of the groups of at with one hexadecimal digit changed. It knows the
-// size of group.
+// prefetchGroups prefetches both ends of the groups of at with one hexadecimal digit changed. It depends on the size of group.
 //
 //go:noescape
 func prefetchGroups(groups *group, at uint32)

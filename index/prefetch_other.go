@@ -2,8 +2,7 @@
 
 package index
 
-// touchSpans loads the first and the last record of each span, none of which is empty; the result only keeps
-// the loads alive.
+// touchSpans loads the first and the last record of each span; no span is empty. The result only keeps the loads alive.
 func touchSpans(recs []byte, spans []span) byte { return loadSpans(recs, spans) }
 
 // touchGroups loads the groups of a value with one hexadecimal digit changed.

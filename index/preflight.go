@@ -17,8 +17,7 @@ import (
 
 var errPanic = errors.New("panic")
 
-// guard calls f and turns a panic, or a fault in mapped memory, into an error, because damaged files can cause
-// either in Bleve and bbolt.
+// guard calls f and returns a panic or a fault in mapped memory as an error, because damaged files can cause both in Bleve and bbolt.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -29,11 +28,10 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// preflight refuses an index that scorch would open wrongly. Scorch skips a snapshot that it cannot load,
-// opens an older one or none at all, and then deletes the files that it does not know: acknowledged documents
-// would vanish without an error (bleve issue 2310). If scorch opens an index for reading, it deletes nothing,
-// so preflight first tries to load the newest snapshot in this way. It then compares a suspected segment, and
-// at most verify bytes of others, with their checksums.
+// preflight refuses an index that scorch would open incorrectly. If scorch cannot load a snapshot, it opens an older one or none, and
+// then deletes the files that it does not know. Acknowledged documents would vanish without an error (bleve issue 2310). Scorch deletes
+// nothing when it opens an index for reading, so preflight first loads the newest snapshot this way. It then compares a suspect segment,
+// and at most verify bytes of others, with their checksums.
 func preflight(dir string, verify int64) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	if _, err := os.Stat(root); err != nil {
@@ -63,8 +61,8 @@ func preflight(dir string, verify int64) (storedState, error) {
 	return stored, err
 }
 
-// wholeRoot reads the list of free pages, as bbolt does when it opens a file for writing. If that panics, the
-// lock on the file remains; as this is a read lock, others can still open the file and find the damage again.
+// wholeRoot reads the list of free pages, as bbolt does when it opens a file for writing. If that panics, the lock on the file remains;
+// since it is a read lock, others can still open the file and find the damage again.
 func wholeRoot(path string) error {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
 	if err != nil {
@@ -97,7 +95,7 @@ func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error
 	return stored, nil
 }
 
-// missingFile returns the cause of a failed load in plain words.
+// missingFile describes the cause of a failed load in plain words.
 func missingFile(err error) string {
 	return "a segment file is missing or damaged: " + err.Error()
 }

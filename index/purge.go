@@ -14,21 +14,20 @@ import (
 	"concordat"
 )
 
-// pulse is the identity of a text without a document, which loading ignores. It makes a second segment, since
-// scorch does not merge a single one (mergeplan.Plan).
+// pulse is the identity of a text without a document; loading ignores it. It creates a second segment, since scorch does not merge a
+// single one (mergeplan.Plan).
 var pulse = textID(math.MaxUint32)
 
 const (
 	purgePoll = 20 * time.Millisecond
-	// purgeRound is the interval at which the persister is made to look again for unused files.
+	// purgeRound is the interval at which Purge makes the persister look for unused files again.
 	purgeRound = time.Second
-	// purgeWait bounds the wait for the old files to disappear, since a stuck reader can hold them.
+	// purgeWait is the maximum wait for the old files to disappear, since a stuck reader can keep them.
 	purgeWait = 2 * time.Minute
 )
 
-// Purge removes the bytes of deleted and replaced documents from the disk: it rewrites every segment
-// as Merge does, and returns when the old files are gone. It fails with concordat.ErrUnavailable if
-// readers hold them for minutes; calling it again is safe.
+// Purge removes the bytes of deleted and replaced documents from the disk: it rewrites every segment, as Merge does, and returns when the
+// old files are gone. It fails with concordat.ErrUnavailable if readers keep the files for minutes; calling it again is safe.
 func (s *Shard) Purge(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -79,9 +78,9 @@ func (s *Shard) segmentFiles() ([]string, error) {
 	return names, err
 }
 
-// awaitRemoval waits until all the files are gone. Scorch's persister removes them after it has stored a snapshot and then waits
-// for the next one. Files that a reader releases a moment later would stay until the next write; so an empty batch makes the
-// persister look for them again.
+// awaitRemoval waits until all the files are gone. After storing a snapshot, scorch's persister removes unused files and then waits for
+// the next snapshot. Files released by a reader a moment later would remain until the next write, so an empty batch makes the persister
+// look again.
 func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, purgeWait)
 	defer cancel()

@@ -15,18 +15,17 @@ import (
 	"concordat"
 )
 
-// batchSentences is the approximate number of sentences after which Put begins another Bleve batch. Larger
-// batches are slower, since a single goroutine builds each batch; smaller ones wait for the disk more often.
+// batchSentences is the approximate number of sentences after which Put begins another Bleve batch. Larger batches are slower, since one
+// goroutine builds each batch; smaller ones wait for the disk more often.
 const batchSentences = 2000
 
-// batchText is the same bound for bytes of text.
+// batchText is the corresponding bound for bytes of text.
 const batchText = 4 << 20
 
-// Put stores the profiles, each replacing the whole document of its Ref. On return they are on
-// disk and visible to Match. Of two profiles of one Ref in a call, the last one counts. Calls may
-// run concurrently; two that change the same document run one after the other. ctx is checked
-// between batches of about 2,000 sentences. Errors: ErrScheme, ErrInvalid (nothing was stored),
-// ErrDiskFull (some may be stored; free space and repeat), ErrUnavailable.
+// Put stores the profiles; each replaces the whole document of its Ref. On return, they are on disk and visible to Match. If a call has
+// two profiles with one Ref, the last one counts. Calls may run concurrently; those that change the same document run one after another.
+// Put checks ctx between batches of about 2,000 sentences. Errors: ErrScheme, ErrInvalid (nothing was stored), ErrDiskFull (some profiles
+// may be stored; free space and repeat), ErrUnavailable.
 func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	done, err := s.use()
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Shard) checkProfile(p *concordat.Profile) error {
 	return nil
 }
 
-// lastOfEach drops all but the last profile of each document.
+// lastOfEach drops all but each document's last profile.
 func lastOfEach(ps []*concordat.Profile) []*concordat.Profile {
 	seen := make(map[key]struct{}, len(ps))
 	out := make([]*concordat.Profile, 0, len(ps))
@@ -119,7 +118,7 @@ func lastOfEach(ps []*concordat.Profile) []*concordat.Profile {
 	return out
 }
 
-// putBatch stores whole documents in one Bleve batch, which is applied as a unit.
+// putBatch stores whole documents in one atomic Bleve batch.
 func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	keys := make([]key, len(ps))
 	for i, p := range ps {
@@ -156,12 +155,11 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	}
 	err := s.engine.batch(batch)
 	if err == nil {
-		arenas.Put(a) // otherwise Bleve may still read the arena
+		arenas.Put(a) // after an error, Bleve might still read the arena
 	} else if applied, err2 := s.engine.has(blockID(docs[0].number, 0)); err2 != nil || !applied {
 		return errors.Join(err, err2)
 	}
-	// Even after an error the batch is in memory and goes to disk when that is possible again,
-	// so the table must include it.
+	// Even after an error, the batch is in memory and is persisted once that is possible, so the table must include it.
 	s.commit(nil, docs, fps)
 	return err
 }
@@ -183,15 +181,14 @@ func (s *Shard) room(n int) error {
 	if err != nil {
 		return err
 	}
-	// The write needs three times its size: for the batch itself, for its merged form, and for Bleve's root
-	// file.
+	// The write needs three times its size: for the batch, its merged form, and Bleve's root file.
 	if free < s.reserve+3*uint64(n) {
 		return fmt.Errorf("%d bytes free, %d kept in reserve: %w", free, s.reserve, concordat.ErrDiskFull)
 	}
 	return nil
 }
 
-// arena holds Bleve documents for one batch.
+// arena holds the Bleve documents of one batch.
 type arena struct {
 	entries []*entry
 	used    int
@@ -213,7 +210,7 @@ func (a *arena) next(id string) *entry {
 	return e
 }
 
-// addProfile adds the Bleve documents of p to the arena, and returns the in-memory record of p.
+// addProfile adds the Bleve documents of p to the arena and returns the in-memory record of p.
 func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *document {
 	m := meta{
 		library: p.Document.Library, id: p.Document.ID, title: p.Document.Title,
@@ -274,7 +271,7 @@ func (m *meta) document(number uint32) *document {
 	return d
 }
 
-// Delete deletes the documents; a missing one is not an error. The deletion is on disk on return.
+// Delete deletes the documents and ignores missing ones. The deletion is on disk on return.
 func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	done, err := s.use()
 	if err != nil {
@@ -293,7 +290,7 @@ func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 			keys = append(keys, k)
 		}
 	}
-	const most = 1000 // number of documents in a batch
+	const most = 1000 // documents per batch
 	for part := range slices.Chunk(keys, most) {
 		err := context.Cause(ctx)
 		if err == nil {
@@ -334,7 +331,7 @@ func (s *Shard) deleteBatch(ctx context.Context, keys []key) error {
 	return err
 }
 
-// maxText bounds a stored text, so that reading one back is bounded too.
+// maxText bounds a stored text, and thus the memory for reading one.
 const maxText = 256 << 20
 
 var (

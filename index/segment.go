@@ -20,7 +20,7 @@ import (
 	"concordat/index/internal/fst"
 )
 
-// segmentFields are the fields of every segment: _id, which zap wants first, and the others in order.
+// segmentFields lists the fields of every segment: first _id, as zap requires, then the others in order.
 var segmentFields = func() []segmentField {
 	fs := []segmentField{{"_id", idOptions, -1}}
 	for i, name := range bandFields {
@@ -37,23 +37,22 @@ var segmentFields = func() []segmentField {
 type segmentField struct {
 	name    string
 	options bleve.FieldIndexingOptions
-	band    int // -1 if the field is not a band
+	band    int // -1: not a band
 }
 
-// segmentWriter writes one zap v17 segment except its footer, which zap adds; zap.md of zapx
-// v17.2.3 describes the format.
+// segmentWriter writes one zap v17 segment without its footer, which zap adds; zap.md of zapx v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
-	sink    *sink    // where b is written when it gets long; if nil, everything stays in b
-	offsets []uint64 // of the stored fields of each document
+	sink    *sink    // receives b when it becomes long; nil: everything stays in b
+	offsets []uint64 // positions of each document's stored fields
 	ids     []string
 	terms   [concordat.Bands][]termDoc
-	fresh   freshWords // of the terms field
-	// words returns the postings of the terms field; if it is nil, those of fresh are used.
+	fresh   freshWords // terms field
+	// words returns the postings of the terms field; if it is nil, fresh provides them.
 	words func() wordLists
 
-	renumber           bool          // terms come from addFingerprints
-	closed             chan struct{} // closed when the segment is no longer wanted; nil if it always is
+	renumber           bool          // whether terms come from addFingerprints
+	closed             chan struct{} // closed when the segment is no longer wanted; nil: always wanted
 	scratch            []termDoc
 	dict               fst.Writer
 	meta, data, packed []byte    // reused
@@ -62,7 +61,7 @@ type segmentWriter struct {
 	list               []posting // reused
 }
 
-// reset empties w, which keeps its buffers.
+// reset empties w but keeps its buffers.
 func (w *segmentWriter) reset() {
 	clear(w.ids)
 	w.b, w.offsets, w.ids = w.b[:0], w.offsets[:0], w.ids[:0]
@@ -80,8 +79,7 @@ func (w *segmentWriter) pos() uint64 {
 	return uint64(len(w.b))
 }
 
-// ended returns the error that makes continuing pointless: ErrClosed, or the error of the sink. Otherwise it returns
-// nil. Long loops call it.
+// ended returns nil, or the error that makes continuing pointless: ErrClosed or the sink's error. Long loops call it.
 func (w *segmentWriter) ended() error {
 	select {
 	case <-w.closed:
@@ -94,7 +92,7 @@ func (w *segmentWriter) ended() error {
 	return nil
 }
 
-// add writes the stored fields of the next document and records its terms; e may be reused afterwards.
+// add writes the next document's stored fields and records its terms; e may be reused afterwards.
 func (w *segmentWriter) add(e *entry) error {
 	doc := uint32(len(w.ids))
 	w.meta = binary.AppendUvarint(w.meta[:0], uint64(len(e.id)))
@@ -105,7 +103,7 @@ func (w *segmentWriter) add(e *entry) error {
 			if g.name != f.name {
 				continue
 			}
-			for _, v := range [...]int{id, 't', len(w.data), len(g.value), 0} { // 0 array positions
+			for _, v := range [...]int{id, 't', len(w.data), len(g.value), 0} { // no array positions
 				w.meta = binary.AppendUvarint(w.meta, uint64(v))
 			}
 			w.data = append(w.data, g.value...)
@@ -147,15 +145,14 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
 }
 
-// write writes everything after the documents, and returns the positions of the documents' offsets and of the
-// list of fields.
+// write writes everything after the documents, and returns the positions of the document offsets and of the list of fields.
 func (w *segmentWriter) write() (stored, sections uint64, err error) {
 	stored = w.pos()
 	for _, o := range w.offsets {
 		w.b = binary.BigEndian.AppendUint64(w.b, o)
 		w.drain(false)
 	}
-	w.uvarint(0) // edges of nested documents
+	w.uvarint(0) // no edges of nested documents
 	addresses := make([]uint64, len(segmentFields))
 	for i, f := range segmentFields {
 		switch {
@@ -173,13 +170,11 @@ func (w *segmentWriter) write() (stored, sections uint64, err error) {
 	return stored, w.fields(addresses), nil
 }
 
-// termDoc is a document and one of its terms: the three bytes of a band term as a number, or 0
-// for its identity.
+// termDoc pairs a document with one of its terms: the three bytes of a band term as a number, or 0 for its identity.
 type termDoc struct{ term, doc uint32 }
 
-// sortTerms sorts pairs by a term of the given even number of bits, 24 at most, keeping the order
-// of equal ones: two passes of a radix sort. The result is in one of the two slices, which have
-// equal length.
+// sortTerms sorts pairs by a term of the given number of bits, which must be even and at most 24, and keeps the order of equal terms: two
+// passes of a radix sort. The result is in one of the two slices, which must have equal length.
 func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
 	var counts [1<<12 + 1]uint32
 	half := bits / 2
@@ -203,7 +198,7 @@ func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
 	return pairs
 }
 
-// idTerms returns the documents in order of identity. It fails if two have the same identity.
+// idTerms returns the documents in order of identity. It fails if two documents have the same identity.
 func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	ts := make([]termDoc, len(w.ids))
 	for i := range ts {
@@ -220,7 +215,7 @@ func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	return ts, nil
 }
 
-// idIndex writes the identities of the documents and returns the position of the field's description.
+// idIndex writes the documents' identities and returns the position of the field's description.
 func (w *segmentWriter) idIndex() (uint64, error) {
 	ts, err := w.idTerms()
 	if err != nil {
@@ -242,11 +237,10 @@ func (w *segmentWriter) idIndex() (uint64, error) {
 	return w.dictionary(dict.Bytes()), nil
 }
 
-// bandIndex writes the postings and the dictionary of a band and returns the position of the field's
-// description.
+// bandIndex writes a band's postings and dictionary and returns the position of the field's description.
 func (w *segmentWriter) bandIndex(band int) (uint64, error) {
-	// Narrow saves 5 bytes per sentence, one in seven. If a later vellum refuses it, TestSegment fails; only
-	// MatchStored reads bands, and a merge recomputes them from the fingerprints.
+	// A narrow dictionary saves 5 bytes per sentence, one in seven. If a later vellum refuses it, TestSegment fails; only MatchStored
+	// reads bands, and merges recompute them from the fingerprints.
 	w.dict.Reset(true)
 	var err error
 	if w.sink != nil {
@@ -260,8 +254,7 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 	return w.dictionary(w.dict.Bytes(termBytes)), nil
 }
 
-// bandTerms sorts terms, writes their postings and adds them to the dictionary. Their values must be above
-// all earlier ones.
+// bandTerms sorts terms, writes their postings and adds them to the dictionary. The terms must be above all earlier ones.
 func (w *segmentWriter) bandTerms(ts []termDoc) error {
 	if err := w.ended(); err != nil {
 		return err
@@ -294,33 +287,31 @@ func (w *segmentWriter) bandTerms(ts []termDoc) error {
 	return nil
 }
 
-// dictionary writes the finished dictionary of a field and the field's description, and returns the
-// position of the latter.
+// dictionary writes a field's finished dictionary and its description, and returns the position of the description.
 func (w *segmentWriter) dictionary(dict []byte) uint64 {
 	at := w.pos()
 	w.uvarint(uint64(len(dict)))
 	w.b = append(w.b, dict...)
 	address := w.pos()
-	w.uvarint(math.MaxUint64) // no doc values: their start
-	w.uvarint(math.MaxUint64) // and end
+	w.uvarint(math.MaxUint64) // start of doc values: none
+	w.uvarint(math.MaxUint64) // end of doc values: none
 	w.uvarint(at)
 	w.drain(false)
 	return address
 }
 
-// dictOptions gives the dictionary builder a small cache of nodes to share: band nodes hardly
-// ever repeat, and a large cache costs more to search than it saves. Zero would crash vellum
-// v1.2.0.
+// dictOptions gives the dictionary builder a small cache of shared nodes: band nodes rarely repeat, and searching a large cache costs
+// more than it saves. Zero would crash vellum v1.2.0.
 var dictOptions = &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 64, RegistryMRUSize: 2}
 
-// normBits is the norm of a field of length 1, as zap writes it.
+// normBits is zap's norm for a field of length 1.
 const normBits = 1
 
-// posting is a document that holds a term, with the term's frequency and the norm of the field.
+// posting is a document that contains a term, with the term's frequency and the field's norm.
 type posting struct{ doc, frequency, norm uint32 }
 
-// postings writes the list of documents of one term, in order, and returns its position. The
-// frequency stream is cut into chunks of documents as chunk mode 1026 requires.
+// postings writes the list of a term's documents, in order, and returns its position. The frequency stream is divided into chunks of
+// documents, as chunk mode 1026 requires.
 func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	total := uint64(len(w.ids))
 	size := total / (uint64(len(ps))/1024 + 1)
@@ -333,7 +324,7 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	for _, p := range ps {
 		w.docs = append(w.docs, p.doc)
 		before := len(w.data)
-		w.data = binary.AppendUvarint(w.data, uint64(p.frequency)<<1) // shifted left, past the flag for locations
+		w.data = binary.AppendUvarint(w.data, uint64(p.frequency)<<1) // the lowest bit is the flag for locations
 		w.data = binary.AppendUvarint(w.data, uint64(p.norm))
 		w.ends[uint64(p.doc)/size] += uint64(len(w.data) - before)
 	}
@@ -358,8 +349,7 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	return at, nil
 }
 
-// fields writes the names, the options and the positions of the inverted indexes of the fields. It returns
-// the position of the list from which zap starts.
+// fields writes each field's name, options and inverted index position. It returns the position of the list that zap reads first.
 func (w *segmentWriter) fields(addresses []uint64) uint64 {
 	offsets := make([]uint64, len(segmentFields))
 	for i, f := range segmentFields {
@@ -367,7 +357,7 @@ func (w *segmentWriter) fields(addresses []uint64) uint64 {
 		w.uvarint(uint64(len(f.name)))
 		w.b = append(w.b, f.name...)
 		w.uvarint(uint64(f.options))
-		w.uvarint(1) // one kind of index: the inverted one
+		w.uvarint(1) // one kind of index: inverted
 		w.b = binary.BigEndian.AppendUint16(w.b, zap.SectionInvertedTextIndex)
 		w.b = binary.BigEndian.AppendUint64(w.b, addresses[i])
 	}

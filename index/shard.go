@@ -14,30 +14,27 @@ import (
 	"concordat"
 )
 
-// Options describe a shard and how it is opened.
+// Options describe a shard and how to open it.
 type Options struct {
-	// Site and Shard name the shard. If they are empty on opening, those of the folder apply.
+	// Site and Shard name the shard. If empty on opening, the values stored in the folder apply.
 	Site  concordat.SiteID
 	Shard concordat.ShardID
-	// Scheme of all fingerprints; needed to create a shard. If empty on opening, the folder's applies.
+	// Scheme is the scheme of all fingerprints; it is required to create a shard. If empty on opening, the stored one applies.
 	Scheme concordat.Scheme
-	// BandCap is the maximum number of distinct fingerprints that one look-up of one band value
-	// reads; truncated look-ups are counted in Answer.Capped. Default 4096.
+	// BandCap is the maximum number of distinct fingerprints that one look-up of a band value reads; Answer.Capped counts truncated
+	// look-ups. Default 4096.
 	BandCap int
-	// ReadOnly opens an existing shard without changing a byte of it; Put, Delete and Merge are
-	// refused. Several readers may share a folder, but not with a writer.
+	// ReadOnly opens an existing shard without changing a byte; Put, Delete and Merge are refused. Several readers can share a folder,
+	// but not with a writer.
 	ReadOnly bool
-	// Logged opens the shard as a view of a write-ahead log: it changes only through Apply, and
-	// Put and Delete are refused. See Apply.
+	// Logged opens the shard as a mirror of a write-ahead log: only Apply changes it, and Put and Delete are refused.
 	Logged bool
-	// Warm keeps in a file the data that opening derives, so that the next opening takes a tenth of the time. The
-	// file takes about 80 bytes per sentence. Close writes it if there are 100,000 sentences or more; the first
-	// change removes it.
+	// Warm stores the data derived on opening in a file, so that the next opening takes a tenth of the time. The file takes about 80
+	// bytes per sentence. Close writes it for 100,000 sentences or more; the first change removes it.
 	Warm bool
-	// StockSegments leaves the writing and merging of segments to Bleve, which takes about eight times as long
-	// and more space. Answers are the same. A shard may be opened with this option one time and without it
-	// another: existing segments work either way, and Purge rewrites them. The option is for those who doubt our
-	// writer; Build has no other writer and refuses it.
+	// StockSegments leaves writing and merging of segments to Bleve, which takes about eight times as long and more space. Answers are
+	// the same. The option can differ from one opening to the next: existing segments work either way, and Purge rewrites them. It is for
+	// operators who do not trust our writer; Build has no other writer and refuses the option.
 	StockSegments bool
 	// tableLeast replaces these 100,000 sentences in tests.
 	tableLeast int
@@ -55,11 +52,11 @@ type Shard struct {
 	lock   *os.File
 	engine *engine
 
-	// reserve is the number of bytes kept free on disk: below it Put refuses, since Bleve's root
-	// file is memory-mapped and a full disk can end the process there. Tests lower it.
+	// reserve is the number of bytes to keep free on disk: with less, Put is refused, since Bleve's root file is memory-mapped and a full
+	// disk can crash the process there. Tests lower it.
 	reserve uint64
 
-	using sync.RWMutex // held for reading by every call, for writing by Close
+	using sync.RWMutex // held for reading by every call and for writing by Close
 	shut  bool         // guarded by using
 
 	state
@@ -68,10 +65,10 @@ type Shard struct {
 
 var _ concordat.Index = (*Shard)(nil)
 
-// errLogged refuses a change that the log would not know about.
+// errLogged refuses a change that would bypass the log.
 var errLogged = fmt.Errorf("shard is changed through its log only: %w", concordat.ErrRefused)
 
-// writable returns the error with which Put and Delete are refused, or nil.
+// writable returns the error for refusing Put and Delete, or nil.
 func (o *Options) writable() error {
 	switch {
 	case o.ReadOnly:
@@ -82,13 +79,12 @@ func (o *Options) writable() error {
 	return nil
 }
 
-// errReadOnly refuses a change of a shard opened with ReadOnly.
+// errReadOnly refuses to change a shard opened with ReadOnly.
 var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
 
-// Open opens the shard in dir, or creates one if dir is absent or empty. It fails with ErrLocked,
-// at once, if another process holds the folder; with ErrScheme if the shard's fingerprints have a
-// different scheme; with ErrCorrupt if a file is missing or damaged, naming it. Opening reads all
-// fingerprints: about 0.3 s for each million.
+// Open opens the shard in dir, or creates one if dir is absent or empty. It fails immediately with ErrLocked if another process has the
+// shard open. It fails with ErrScheme if the shard's fingerprints have a different scheme, and with ErrCorrupt, which names the file, if
+// a file is missing or damaged. Opening reads all fingerprints, in about 0.3 s per million.
 func Open(dir string, o Options) (*Shard, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -128,9 +124,9 @@ func Open(dir string, o Options) (*Shard, error) {
 	return s, nil
 }
 
-// open does the part of Open that needs the lock.
+// open is the part of Open that requires the lock.
 func (s *Shard) open() error {
-	create, err := isNew(s.dir) // checked again, since another process may have been quicker
+	create, err := isNew(s.dir) // checked again, since another process may have been faster
 	if err != nil {
 		return err
 	}
@@ -151,7 +147,7 @@ func (s *Shard) open() error {
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
 	if create {
-		// On a full disk, creation would wait forever.
+		// On a full disk, creating a shard would block forever.
 		if err := s.room(0); err != nil {
 			return fmt.Errorf("create %s: %w", s.dir, err)
 		}
@@ -182,8 +178,8 @@ func (s *Shard) header() header {
 // Scheme returns the scheme of the shard's fingerprints.
 func (s *Shard) Scheme() concordat.Scheme { return s.opt.Scheme }
 
-// use keeps the shard open until the returned function is called. It fails with ErrUnavailable after Close,
-// or after a background goroutine of Bleve has died.
+// use keeps the shard open until the returned function is called. It fails with ErrUnavailable after Close, or after a background
+// goroutine of Bleve has died.
 func (s *Shard) use() (done func(), err error) {
 	s.using.RLock()
 	if s.shut {
@@ -197,9 +193,8 @@ func (s *Shard) use() (done func(), err error) {
 	return s.using.RUnlock, nil
 }
 
-// Merge reduces Bleve to one segment and the derived table to one level, the smallest and
-// fastest form. It rewrites the whole shard and needs the same amount of free disk space;
-// queries and writers continue.
+// Merge reduces Bleve to one segment and the derived table to one level, the smallest and fastest form. It rewrites the whole shard and
+// needs as much free disk space again; queries and writers continue.
 func (s *Shard) Merge(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -218,8 +213,8 @@ func (s *Shard) Merge(ctx context.Context) error {
 	return nil
 }
 
-// CopyTo writes a copy of the shard, as of a moment during the call, into dir, which must be
-// absent or empty. Writers continue. After an error dir holds no valid shard.
+// CopyTo writes a copy of the shard, as of some moment during the call, to dir, which must be absent or empty. Writers continue. After an
+// error, dir contains no valid shard.
 func (s *Shard) CopyTo(ctx context.Context, dir string) error {
 	f, err := s.Freeze()
 	if err != nil {
@@ -228,21 +223,21 @@ func (s *Shard) CopyTo(ctx context.Context, dir string) error {
 	return errors.Join(f.CopyTo(ctx, dir), f.Close())
 }
 
-// syncTree makes the files directly in dir, and their names, durable.
+// syncTree makes the files directly in dir and their names durable.
 func syncTree(dir string) error {
 	es, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range es {
-		if err := syncDir(filepath.Join(dir, e.Name())); err != nil { // the same call syncs files
+		if err := syncDir(filepath.Join(dir, e.Name())); err != nil { // syncDir syncs files, too
 			return err
 		}
 	}
 	return syncDir(dir)
 }
 
-// diskError marks err as ErrDiskFull if it is about a full disk; nil stays nil.
+// diskError marks err as ErrDiskFull if the disk is full, and returns nil for nil.
 func (s *Shard) diskError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -253,8 +248,7 @@ func (s *Shard) diskError(what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, s.dir, err)
 }
 
-// Close waits for the calls in progress and releases the folder. Calls after it fail with
-// ErrUnavailable; a second Close does nothing.
+// Close waits for calls in progress and releases the folder. Later calls fail with ErrUnavailable, except Close, which does nothing.
 func (s *Shard) Close() error {
 	s.using.Lock()
 	defer s.using.Unlock()

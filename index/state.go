@@ -14,9 +14,9 @@ import (
 
 // document is the in-memory record of a stored document. Only died changes.
 type document struct {
-	// The fields that a match reads from every document come first, in one cache line.
+	// The fields that a match reads from every document come first, to share a cache line.
 
-	// died is the epoch from which the document no longer exists, or 0.
+	// died is the epoch at which the document ceased to exist, or 0.
 	died    atomic.Uint64
 	key     key
 	library uint32 // index into view.libraries
@@ -24,12 +24,12 @@ type document struct {
 	title   string
 
 	sentences int
-	words     int              // occurrences of terms
-	meant     bool             // its cells are known
-	cellCount int              // of these cells, the number in the table of cells
-	cells     []concordat.Cell // cells to be added to that table
-	// spans is the stored form of the spans, block after block; blocks holds where each begins and is nil for
-	// a single block. They take about four bytes per sentence, and spare a match the reads from disk.
+	words     int              // number of term occurrences
+	meant     bool             // whether its cells are known
+	cellCount int              // number of its cells in the cell table
+	cells     []concordat.Cell // cells to be added to the cell table
+	// spans is the stored form of the spans, block by block; blocks holds where each begins and is nil for a single block. They take
+	// about four bytes per sentence and save a match from reading the disk.
 	spans  []byte
 	blocks []uint32
 }
@@ -49,14 +49,13 @@ func (d *document) span(ordinal uint32) (concordat.Span, error) {
 	return spanAt(d.spans[d.blocks[ordinal/size]:d.blocks[ordinal/size+1]], int(ordinal%size))
 }
 
-// view is the snapshot that a single Match sees. The slices only ever grow beyond the view's length, so a view does not change
-// while others continue.
+// view is the snapshot that one Match sees. Slices only grow beyond the view's length, so a view does not change while others continue.
 type view struct {
 	epoch     uint64
-	docs      []*document // occurrence.doc points here
+	docs      []*document // indexed by occurrence.doc
 	libraries []concordat.LibraryID
 	levels    []*level // oldest and largest first
-	// Sentences that are not in a level yet.
+	// Sentences that are not yet in a level.
 	fresh     []concordat.Fingerprint
 	freshOccs []occurrence
 }
@@ -69,49 +68,49 @@ func (v *view) lives(d *document) bool {
 
 // state is the part of a Shard that changes in memory.
 type state struct {
-	mu    sync.Mutex // guards all below unless stated otherwise; held only briefly
-	view  view       // of the next Match
-	cells cellTable  // of the next question by cells
+	mu    sync.Mutex // guards the fields below unless stated otherwise; held only briefly
+	view  view       // for the next Match
+	cells cellTable  // for the next query by cells
 	byKey map[key]*document
-	// byNumber holds the same documents by their numbers.
+	// byNumber holds the same documents by number.
 	byNumber map[uint32]*document
 	// libraryIndex is the inverse of view.libraries.
 	libraryIndex map[concordat.LibraryID]uint32
 	nextNumber   uint64
-	sentences    int   // of living documents
-	texts        int   // living documents with terms
-	meant        int   // of these, those whose cells are known
-	words        int64 // occurrences of terms in them
-	// waste is the number of sentences of dead documents still in the levels and among the fresh ones.
+	sentences    int   // sentences of live documents
+	texts        int   // live documents with terms
+	meant        int   // texts whose cells are known
+	words        int64 // term occurrences in texts
+	// waste is the number of dead documents' sentences in the levels and among the fresh ones.
 	waste int
 	// scanned counts comparisons with fresh sentences since the last level was built.
 	scanned int
-	// busy holds the documents that a writer is changing; released is closed when some are done.
+	// busy holds the documents that writers are changing; released is closed when some are released.
 	busy     map[key]struct{}
 	released chan struct{}
 
 	countersMu sync.Mutex
 	counters   *counters // guarded by countersMu
 
-	building sync.Mutex // held while levels are built; taken before mu
+	building sync.Mutex // held while building levels; taken before mu
 	merging  sync.Mutex // held by Merge
 }
 
 const (
-	// maxFresh sentences are compared one by one, at 1 ns each.
+	// maxFresh is the maximum number of sentences compared one by one, at 1 ns each.
 	maxFresh = 4096
-	// levelCost is the number of such comparisons that take as long as building a small
-	// level, which has five times 65,536 groups to fill whatever its size.
+	// levelCost is the number of comparisons that take as long as building a small level, which has five times 65,536 groups regardless
+	// of its size.
 	levelCost = 2 << 20
-	// manyFresh is the number of fresh sentences from which Put builds a level itself. Otherwise, without
-	// queries, the fresh sentences and the dead ones among them would grow without bound.
+	// manyFresh is the number of fresh sentences at which Put builds a level itself. Without queries, fresh sentences and the dead ones
+	// among them would otherwise grow without bound.
 	manyFresh = 1 << 18
-	// fanout is the minimum ratio of the size of a level to that of the next. Every sentence
-	// is rebuilt about fanout times each time the size grows by a factor of fanout.
+	// fanout is the minimum ratio between the sizes of a level and the next. Whenever the size grows by a factor of fanout, every
+	// sentence is moved about fanout times.
 	fanout = 4
 )
 
-// acquire waits until no other writer changes one of the keys, then takes them all.
+// acquire waits until no other writer is changing any of the keys, then takes them all.
 func (s *state) acquire(ctx context.Context, keys []key) error {
 	for {
 		s.mu.Lock()
@@ -139,7 +138,7 @@ func (s *state) acquire(ctx context.Context, keys []key) error {
 	}
 }
 
-// release releases what acquire took.
+// release releases keys taken by acquire.
 func (s *state) release(keys []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +149,7 @@ func (s *state) release(keys []key) {
 	s.released = make(chan struct{})
 }
 
-// library returns the index of a library, new or old. mu is held.
+// library returns the index of a library and assigns one to a new library. mu is held.
 func (s *state) library(id concordat.LibraryID) uint32 {
 	n, ok := s.libraryIndex[id]
 	if !ok {
@@ -161,8 +160,8 @@ func (s *state) library(id concordat.LibraryID) uint32 {
 	return n
 }
 
-// commit makes a batch visible at once: the keys lose their documents, and the added documents, whose
-// fingerprints follow one another in fps, take their place. It builds levels if there are many fresh entries.
+// commit makes a batch visible at once: it removes the documents of the keys and adds the given documents, whose fingerprints are in fps,
+// in the same order. It builds levels if there are many fresh entries.
 func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
 	sentences, cells := s.enterBatch(gone, added, fps)
 	if sentences > manyFresh {
@@ -173,8 +172,7 @@ func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprin
 	}
 }
 
-// enterBatch is like commit, but builds no levels. It returns the numbers of fresh sentences and fresh cell
-// entries.
+// enterBatch is like commit but builds no levels. It returns the numbers of fresh sentences and fresh cell entries.
 func (s *state) enterBatch(gone []key, added []*document, fps []concordat.Fingerprint) (sentences, cells int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +230,7 @@ func (s *state) enter(d *document) {
 	}
 }
 
-// current returns the view for a query of n fingerprints, and builds levels if that is due.
+// current returns the view for a query of n fingerprints, building a level first if that is due.
 func (s *state) current(n int) view {
 	s.mu.Lock()
 	s.scanned += n * len(s.view.fresh)
@@ -245,7 +243,7 @@ func (s *state) current(n int) view {
 	s.building.Lock()
 	defer s.building.Unlock()
 	s.mu.Lock()
-	due = s.due() // another query may have built it
+	due = s.due() // another query may have built one
 	v = s.view
 	s.mu.Unlock()
 	if due {
@@ -265,7 +263,7 @@ func (s *state) due() bool {
 	return len(s.view.fresh) > maxFresh || len(s.view.fresh) > 0 && s.scanned > levelCost
 }
 
-// consolidate brings everything into one level.
+// consolidate merges everything into one level.
 func (s *state) consolidate() {
 	s.building.Lock()
 	defer s.building.Unlock()
@@ -276,8 +274,8 @@ func (s *state) consolidate() {
 	s.rebuildCells(true)
 }
 
-// rebuild puts the fresh sentences of v into a level, together with the last levels as long as these are less
-// than fanout times as big, or together with all levels. building is held.
+// rebuild merges the fresh sentences of v into a level, together with all levels or with those last levels that are less than fanout
+// times as large. building is held.
 func (s *state) rebuild(v view, all bool) {
 	keep, n := len(v.levels), len(v.fresh)
 	s.mu.Lock()
@@ -287,7 +285,7 @@ func (s *state) rebuild(v view, all bool) {
 		keep--
 		n += v.levels[keep].sentences
 	}
-	// Slots of dead documents are freed together with the last level that may refer to them.
+	// Free the slots of dead documents together with the last level that could refer to them.
 	var slots []uint32
 	docs := v.docs
 	if keep == 0 {
@@ -312,7 +310,7 @@ func (s *state) rebuild(v view, all bool) {
 	s.waste = s.countWaste()
 }
 
-// countWaste returns the number of sentences of dead documents in levels and fresh. mu is held.
+// countWaste returns the number of dead documents' sentences in levels and fresh. mu is held.
 func (s *state) countWaste() int {
 	n := len(s.view.freshOccs)
 	for _, l := range s.view.levels {
@@ -321,7 +319,7 @@ func (s *state) countWaste() int {
 	return n - s.sentences
 }
 
-// living returns the living documents of v and, for each slot of v, the new slot.
+// living returns the live documents of v and, for each slot of v, its new slot.
 func (v *view) living() (docs []*document, slots []uint32) {
 	slots = make([]uint32, len(v.docs))
 	docs = make([]*document, 0, len(v.docs))
@@ -334,8 +332,8 @@ func (v *view) living() (docs []*document, slots []uint32) {
 	return docs, slots
 }
 
-// gather builds one level from the living sentences of the levels, oldest first, and the fresh
-// ones; n is their approximate number. With slots the occurrences are renumbered.
+// gather builds one level from the live sentences of the levels, oldest first, and the fresh ones; n is their approximate number. If
+// slots is given, it renumbers the occurrences.
 func (v *view) gather(levels []*level, n int, slots []uint32) *level {
 	fps := make([]concordat.Fingerprint, 0, n)
 	occs := make([]occurrence, 0, n)
@@ -368,7 +366,7 @@ func (s *state) find(k key) *document {
 	return s.byKey[k]
 }
 
-// snapshotKeys returns the keys of all documents, ordered.
+// snapshotKeys returns the keys of all documents, sorted.
 func (s *state) snapshotKeys() []key {
 	s.mu.Lock()
 	keys := make([]key, 0, len(s.byKey))
@@ -382,11 +380,11 @@ func (s *state) snapshotKeys() []key {
 	return keys
 }
 
-// number returns a document number that no living document has.
+// number returns a document number that no live document has.
 func (s *state) number() (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.nextNumber >= math.MaxUint32 { // that number belongs to the pulse
+	if s.nextNumber >= math.MaxUint32 { // that number is pulse's
 		return 0, fmt.Errorf("document numbers used up after 2^32-1 puts; copy the documents into a new shard: %w", concordat.ErrInvalid)
 	}
 	n := uint32(s.nextNumber)

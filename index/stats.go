@@ -8,20 +8,19 @@ import (
 // Stats describes a shard at one moment.
 type Stats struct {
 	Documents int
-	Sentences int // with repeats
-	Meant     int // documents with words whose cells of meaning are known
-	// Distinct is the number of entries of the derived table. After Merge, that is the number of distinct
-	// fingerprints; before that, a fingerprint that is in two levels, or in a level and among the fresh ones,
-	// counts twice.
+	Sentences int // including repeats
+	Meant     int // documents with words whose meaning cells are known
+	// Distinct is the number of entries in the derived table. After Merge, it is the number of distinct fingerprints; before that, a
+	// fingerprint in two levels, or in a level and among the fresh ones, counts twice.
 	Distinct   int
-	DiskBytes  int64 // of all files of the shard
+	DiskBytes  int64 // total size of the shard's files
 	TableBytes int64 // memory of the derived table
-	Levels     int   // of the derived table
-	Fresh      int   // sentences that are not in a level yet
-	Segments   int   // of Bleve
+	Levels     int   // levels of the derived table
+	Fresh      int   // sentences not yet in a level
+	Segments   int   // Bleve's segments
 }
 
-// Stats returns the shard's sizes, which are zero after Close.
+// Stats returns the shard's statistics; after Close, they are zero.
 func (s *Shard) Stats() Stats {
 	done, err := s.use()
 	if err != nil {
@@ -54,7 +53,7 @@ func (s *Shard) Stats() Stats {
 // dirBytes returns the total size of the readable files below dir, in bytes.
 func dirBytes(dir string) int64 {
 	var n int64
-	// A file may vanish while Bleve merges; a vanished file counts as empty.
+	// Files can vanish while Bleve merges; a vanished file counts as empty.
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil

@@ -13,10 +13,9 @@ import (
 	"concordat"
 )
 
-// MatchStored returns the same answer as Match, using only Bleve's dictionaries, posting lists and stored
-// fields, without the table and the records in memory. It serves to check the table and to replace it; at a
-// million sentences, it is about fifty times slower. It applies no BandCap. It may see all documents of a Put
-// that has not returned yet.
+// MatchStored returns the same answer as Match from Bleve's dictionaries, posting lists and stored fields alone, without the in-memory
+// table and records. It serves to check and replace the table; with a million sentences, it is about fifty times slower. It applies no
+// BandCap. It might see all documents of a Put that has not returned yet.
 func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	done, err := s.use()
 	if err != nil {
@@ -54,8 +53,8 @@ type storedMatcher struct {
 	spans    []byte                  // reused
 }
 
-// storedSegment holds the data that all look-ups in one segment use. Bleve's dictionaries and posting lists
-// reuse buffers and serve one goroutine.
+// storedSegment holds the data shared by all look-ups in one segment. Bleve's dictionaries and posting lists reuse buffers, so only one
+// goroutine may use it.
 type storedSegment struct {
 	*scorch.SegmentSnapshot
 	deleted  *roaring.Bitmap
@@ -64,7 +63,7 @@ type storedSegment struct {
 	iterator segment.PostingsIterator
 }
 
-// storedHit is a sentence within reach.
+// storedHit is a sentence within the distance.
 type storedHit struct {
 	number   uint32
 	ordinal  int
@@ -72,7 +71,7 @@ type storedHit struct {
 	hashes   int
 	fp       concordat.Fingerprint
 	spans    []byte
-	position int // of the sentence in its block
+	position int // position of the sentence in its block
 }
 
 func (m *storedMatcher) match(ctx context.Context) (*concordat.Answer, error) {
@@ -102,7 +101,7 @@ func (m *storedMatcher) match(ctx context.Context) (*concordat.Answer, error) {
 	return a, nil
 }
 
-// near returns all sentences, of any library, that the probe reaches within the distance.
+// near returns all sentences of all libraries that the probe reaches within the distance.
 func (m *storedMatcher) near(f concordat.Fingerprint) ([]storedHit, error) {
 	var hits []storedHit
 	for i := range m.segments {
@@ -125,7 +124,7 @@ func (m *storedMatcher) near(f concordat.Fingerprint) ([]storedHit, error) {
 	return hits, nil
 }
 
-// ranges returns the ranges [lo, hi] of band values that the probe looks up.
+// ranges returns the ranges [lo, hi] of band values that the probe reads.
 func ranges(p concordat.Probe, v uint32) [][2]uint32 {
 	if p == concordat.ProbeExact {
 		return [][2]uint32{{v, v}}
@@ -139,9 +138,9 @@ func ranges(p concordat.Probe, v uint32) [][2]uint32 {
 	return out
 }
 
-// collect adds to blocks the live blocks that hold a band value of lo to hi.
+// collect adds to blocks the live blocks with a band value from lo to hi.
 func (s *storedSegment) collect(band int, lo, hi uint32, blocks *roaring.Bitmap) error {
-	var end []byte // nil means up to the last term
+	var end []byte // nil: to the last term
 	if hi < values-1 {
 		end = appendTerm(nil, hi+1, 0)
 	}
@@ -192,9 +191,9 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 			m.fps, bad = decodeFingerprints(m.fps, value)
 			err = cmp.Or(err, bad)
 		case fieldSpans:
-			m.spans = append(m.spans, value...) // valid only within this call
+			m.spans = append(m.spans, value...) // copy, since value is valid only within this call
 		}
-		return err == nil || name == "_id" // zap would release its buffer twice if the visit ended here
+		return err == nil || name == "_id" // zap would release its buffer twice if the visit ended at _id
 	})
 	if err = cmp.Or(err, verr); err != nil {
 		return nil, err
@@ -208,17 +207,16 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 		if kept == nil {
 			kept = slices.Clone(m.spans)
 		}
-		// The ordinal within the document is filled in once the document's length is known.
+		// The ordinal within the document is set once the document's length is known.
 		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, hashes: f.NibbleDistance(g), fp: g, spans: kept,
 			position: i})
 	}
 	return hits, nil
 }
 
-// add turns the hits of asked fingerprint number i into matches.
+// add converts the hits of query fingerprint i to matches.
 func (m *storedMatcher) add(out []concordat.Match, i int, hits []storedHit) ([]concordat.Match, error) {
-	// The hits include all sentences with a fingerprint that is near enough, so the documents that hold it
-	// can be counted here.
+	// The hits include every sentence whose fingerprint is near enough, so the documents that contain it can be counted here.
 	holders := make(map[concordat.Fingerprint]map[uint32]struct{})
 	for _, h := range hits {
 		if holders[h.fp] == nil {
@@ -255,7 +253,7 @@ func (m *storedMatcher) add(out []concordat.Match, i int, hits []storedHit) ([]c
 	return append(out, ms...), nil
 }
 
-// meta returns the stored metadata of a document.
+// meta returns a document's stored metadata.
 func (m *storedMatcher) meta(number uint32) (*meta, error) {
 	if d := m.metas[number]; d != nil {
 		return d, nil

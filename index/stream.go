@@ -16,16 +16,15 @@ import (
 	"concordat"
 )
 
-// This file merges segments of any size in bounded memory. Zap's own merge would take several times the processor
-// time, and would leave colliding occurrence numbers from different segments. Output goes to the file as it is
-// produced; the fingerprints go to a second file, from which each band's terms are read again, a range of values
-// at a time. Only 40 bytes for each block, a range of terms, and one field's dictionary, about four bytes per
-// sentence, stay in memory. The bytes equal those of the merge in memory (TestStream).
+// This file merges segments of any size in bounded memory. Zap's own merge would take several times the processor time and would leave
+// colliding occurrence numbers from different segments. Output goes to the file as it is produced; fingerprints go to a second file, from
+// which each band's terms are read back one range of values at a time. Only 40 bytes per block, a range of terms, and one field's
+// dictionary, about four bytes per sentence, stay in memory. The result is identical to a merge in memory (TestStream).
 
-// streamTerms is the number of terms of one range, 16 bytes each.
+// streamTerms is the number of terms in one range, 16 bytes each.
 const streamTerms = 16 << 20
 
-// sink is the destination to which a segmentWriter writes its bytes when there are many.
+// sink receives a segmentWriter's bytes once there are many.
 type sink struct {
 	file    *os.File
 	written uint64
@@ -37,8 +36,7 @@ type sink struct {
 // drained is the number of bytes that a segmentWriter collects before it writes them.
 const drained = 1 << 20
 
-// drain writes the collected bytes if there are many or all is set. After an error, which the method ended
-// returns, it discards them.
+// drain writes the collected bytes if there are many, or if all is set. After an error, it discards them; ended returns the error.
 func (w *segmentWriter) drain(all bool) {
 	s := w.sink
 	if s == nil || len(w.b) < drained && !all {
@@ -52,7 +50,7 @@ func (w *segmentWriter) drain(all bool) {
 	w.b = w.b[:0]
 }
 
-// mergeToFile writes a merge of any size to path: fill adds the documents.
+// mergeToFile writes a merge of any size to path; fill adds the documents.
 func (m *merger) mergeToFile(path string, r segment.StatsReporter, terms int, fill func() error) (n uint64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -91,9 +89,9 @@ func (m *merger) mergeToFile(path string, r segment.StatsReporter, terms int, fi
 	return m.pos(), nil
 }
 
-// footer ends a file as zap's persistFooter does for a file without a callback's name.
+// footer ends a file as zap's persistFooter does without a callback name.
 func (w *segmentWriter) footer(stored, sections uint64) {
-	w.b = binary.BigEndian.AppendUint32(w.b, 0) // length of the name of a callback
+	w.b = binary.BigEndian.AppendUint32(w.b, 0) // length of the callback name
 	w.b = binary.BigEndian.AppendUint64(w.b, uint64(len(w.ids)))
 	w.b = binary.BigEndian.AppendUint64(w.b, stored)
 	w.b = binary.BigEndian.AppendUint64(w.b, sections)
@@ -103,18 +101,18 @@ func (w *segmentWriter) footer(stored, sections uint64) {
 	w.b = binary.BigEndian.AppendUint32(w.b, w.sink.sum)
 }
 
-// printFile holds fingerprints and the documents that contain them, in order, outside memory.
+// printFile stores fingerprints and their documents on disk, in order.
 type printFile struct {
 	f     *os.File
 	w     *bufio.Writer
 	n     int
-	terms int // of a range, approximately
+	terms int // approximate number of terms in a range
 }
 
-const printRecord = 20 // the two words of a fingerprint, and the document
+const printRecord = 20 // two words of a fingerprint, and the document
 
-// newPrintFile returns an empty printFile on the disk of path. The file has no name, so it vanishes however the
-// process ends. It may hold deleted data, and nobody would look for its remains.
+// newPrintFile returns an empty printFile on the disk of path. The file has no name, so it vanishes however the process ends. It may
+// contain deleted data, which must not be left behind.
 func newPrintFile(path string, terms int) (*printFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -138,8 +136,8 @@ func (p *printFile) add(fps []concordat.Fingerprint, doc uint32) error {
 	return nil
 }
 
-// ranges calls each with the terms of a band, a range of values at a time, from the lowest. Each range holds
-// about the wanted number of terms, or those of 256 values. The slice is valid during the call.
+// ranges calls each with a band's terms, one range of values at a time, in ascending order. A range has at most p.terms terms, or all the
+// terms of 256 consecutive values if these are more. The slice is valid during the call.
 func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	if err := p.w.Flush(); err != nil {
 		return err
@@ -147,7 +145,7 @@ func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	if p.n <= p.terms {
 		return p.visit(band, 0, math.MaxUint32, make([]termDoc, 0, p.n), each)
 	}
-	// How often values occur, by their upper 12 bits, is known before anything is gathered.
+	// First count how often values occur, by their upper 12 bits.
 	var counts [1 << 12]int
 	err := p.read(func(f concordat.Fingerprint, _ uint32) { counts[f.Band(band)>>8]++ })
 	if err != nil {
@@ -173,7 +171,7 @@ func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	return nil
 }
 
-// visit gathers the terms of values from low to high, exclusive.
+// visit gathers the terms of the values from low up to but excluding high.
 func (p *printFile) visit(band int, low, high uint32, ts []termDoc, each func([]termDoc) error) error {
 	err := p.read(func(f concordat.Fingerprint, doc uint32) {
 		if v := f.Band(band); v >= low && v < high {

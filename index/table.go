@@ -15,22 +15,22 @@ import (
 // occurrence identifies a sentence by an index into view.docs and the sentence's ordinal in the document.
 type occurrence struct{ doc, ordinal uint32 }
 
-// level is an immutable table of many sentences. Identical fingerprints form one entry with a list of
-// occurrences. Entries are in order of the value of band 0. Fingerprints themselves are not stored: the
-// bucket of a band, and the rest that is stored with it, make up the whole fingerprint.
+// level is an immutable table of many sentences. Identical fingerprints form one entry with a list of occurrences. Entries are ordered by
+// the value of band 0. Fingerprints themselves are not stored: a band's bucket and the remaining bits stored in it form the whole
+// fingerprint.
 type level struct {
-	// first holds, for each entry, its occurrence or, if there are several, their position: the
-	// ordinal is then many plus their number, and doc their place in more.
+	// first holds the occurrence of each entry or, if it has several, their position: ordinal is many plus their number, and doc their
+	// position in more.
 	first     []occurrence
-	more      []occurrence // of one entry: in order
-	sentences int          // occurrences in all
+	more      []occurrence // in order within each entry
+	sentences int          // total number of occurrences
 	bands     [concordat.Bands]band
 }
 
-// many is above every ordinal: a document has at most maxSentences of them.
+// many exceeds every ordinal: a document has at most maxSentences sentences.
 const many = 1 << 31
 
-// occs returns the occurrences of an entry, in order: slots of documents increase with time.
+// occs returns the occurrences of an entry, in order: later documents have higher slots.
 func (l *level) occs(entry uint32) []occurrence {
 	o := l.first[entry]
 	if o.ordinal&many == 0 {
@@ -54,19 +54,17 @@ func (l *level) all() iter.Seq2[uint32, concordat.Fingerprint] {
 	}
 }
 
-// band finds entries by the value of one band. Entries are ordered by that value; the other 80
-// bits of each are kept next to each other, so that scanning a bucket touches one or two cache
-// lines.
+// band finds entries by the value of one band. Entries are ordered by that value; the other 80 bits of each are stored contiguously, so
+// that scanning a bucket touches one or two cache lines.
 type band struct {
-	groups []group      // one for each value of the upper 16 bits
-	big    [][17]uint32 // start of each bucket, and the end of the last, of groups that need it
-	recs   []byte       // recBytes per entry: the other 80 bits, little-endian
-	ids    []uint32     // the entry; nil in band 0, where it would be the position
+	groups []group      // one per value of the upper 16 bits
+	big    [][17]uint32 // bucket starts, and the end of the last, of groups that need them
+	recs   []byte       // the other 80 bits of each entry, recBytes long, little-endian
+	ids    []uint32     // entry at each position; nil in band 0, where they are equal
 }
 
-// group holds the positions of the 16 buckets of neighbouring values: bucket k ends at base+ends[k] and
-// begins where the previous one ends. In a group of more than bigGroup entries ends[15] is escape and base is
-// an index into big. This takes 20 bytes for 16 buckets instead of 64.
+// group holds the positions of the buckets of 16 neighbouring values: bucket k ends at base+ends[k] and begins where the previous one
+// ends. In groups of more than bigGroup entries, ends[15] is escape, and base is an index into big. A group takes 20 bytes instead of 64.
 type group struct {
 	base uint32
 	ends [16]uint8
@@ -99,8 +97,7 @@ func (b *band) rec(p uint32) (sig uint64, ext uint16) {
 	return binary.LittleEndian.Uint64(r), binary.LittleEndian.Uint16(r[8:])
 }
 
-// whole returns the fingerprint with band v whose rest is sig and ext; it serves differences of fingerprints as
-// well.
+// whole returns the fingerprint with band value v and rest sig and ext; it also works for differences of fingerprints.
 func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 	const mask = values - 1
 	low, fourth := sig&(1<<60-1), sig>>60|uint64(ext)<<4
@@ -118,14 +115,14 @@ func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 	}
 }
 
-// newLevel returns a table over the sentences; it keeps neither slice. fps and occs correspond to each other, in any
-// order. It takes linear time, apart from sorting fingerprints that share a band. If the caller no longer needs the
-// slices, it takes 64 bytes per sentence in addition to them until they are no longer used, then about 115 in all.
+// newLevel returns a table of the sentences and retains neither slice. fps and occs correspond to each other, in any order. It takes
+// linear time, except for sorting fingerprints that share a band. It needs 64 bytes per sentence besides the slices until they are no
+// longer used and, if the caller drops them, about 115 in all afterwards.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
 	entries := l.collapse(fps, occs)
 	if len(entries) >= collectFrom {
-		runtime.GC() // otherwise the memory for both halves of the work would be in use at the same time
+		runtime.GC() // otherwise both halves of the work would occupy memory at the same time
 	}
 	parts := make([]part, len(entries))
 	for i := range l.bands {
@@ -134,8 +131,7 @@ func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	return l
 }
 
-// byBand fills pairs with the values of one band and the indexes into fps, ordered by value and then by
-// index.
+// byBand fills pairs with the values of one band and their indexes in fps, ordered by value and then by index.
 func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []termDoc {
 	for i, f := range fps {
 		pairs[i] = termDoc{f.Band(band), uint32(i)}
@@ -143,10 +139,10 @@ func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []t
 	return sortTerms(pairs, scratch, concordat.BandBits)
 }
 
-// collectFrom is the number of sentences from which a level is worth a garbage collection.
+// collectFrom is the number of sentences at which a level is worth a garbage collection.
 const collectFrom = 1 << 20
 
-// collapse fills first and more, and returns the distinct fingerprints in order of band 0.
+// collapse fills first and more, and returns the distinct fingerprints ordered by band 0.
 func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence) []concordat.Fingerprint {
 	order := byBand(fps, 0, make([]termDoc, len(fps)), make([]termDoc, len(fps)))
 	entries := make([]concordat.Fingerprint, 0, len(fps))
@@ -197,19 +193,18 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 	return cmp.Compare(a[0], b[0])
 }
 
-// part is an entry on its way to its place in a band.
+// part is an entry being moved to its place in a band.
 type part struct {
 	f  concordat.Fingerprint
 	id uint32
 }
 
-// partBits is how many bits of a value determine the part of a band that an entry first goes to; the other
-// bits determine the place within the part.
+// partBits is the number of upper bits of a value that determine its part of a band; the other bits determine the place within the part.
 const partBits = concordat.BandBits / 2
 
-// build fills b, the table of band number i: entries are first distributed to parts by the upper half of their
-// value; then each part, which fits into the second-level cache, is distributed by the lower half. Sorting
-// indexes and fetching entries by them would wait for memory at each entry. parts is as long as entries.
+// build fills b, the table of band i. It distributes entries to parts by the upper half of their value, then distributes each part, which
+// fits into the second-level cache, by the lower half. Sorting indexes and then fetching the entries would wait for memory at each entry.
+// parts must be as long as entries.
 func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 	var starts, next [1<<partBits + 1]uint32
 	for _, f := range entries {
@@ -234,10 +229,10 @@ func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 	}
 }
 
-// place fills the section of part p in band number i, starting at position base.
+// place fills the section of part p in band i, starting at position base.
 func (b *band) place(i int, p uint32, parts []part, base uint32) {
 	const mask = 1<<partBits - 1
-	if len(parts) == 0 { // most parts of a small table are empty; their memory is zero, and stays untouched if nothing comes before
+	if len(parts) == 0 { // most parts of a small table are empty; if nothing precedes them, their memory is zero and remains untouched
 		if base > 0 {
 			for g := range uint32(1 << (partBits - 4)) {
 				b.groups[p<<(partBits-4)|g].base = base
@@ -245,7 +240,7 @@ func (b *band) place(i int, p uint32, parts []part, base uint32) {
 		}
 		return
 	}
-	var begins, next [1<<partBits + 1]uint32 // for each value
+	var begins, next [1<<partBits + 1]uint32 // per value
 	for k := range parts {
 		begins[parts[k].f.Band(i)&mask+1]++
 	}
@@ -270,7 +265,7 @@ func (b *band) place(i int, p uint32, parts []part, base uint32) {
 	}
 }
 
-// group fills the group g, whose buckets begin at begins; the last ends at the 17th.
+// group fills group g, whose buckets begin at begins[0] to begins[15]; the last ends at begins[16].
 func (b *band) group(g uint32, begins *[17]uint32) {
 	out := &b.groups[g]
 	if begins[16]-begins[0] > bigGroup {
@@ -298,7 +293,7 @@ func (b *band) bucket(v uint32) (lo, hi uint32) {
 	return lo, hi
 }
 
-// filled yields the values that have entries, in order, with the positions [lo, hi) of these.
+// filled yields each value that has entries, in order, with their positions [lo, hi).
 func (b *band) filled() iter.Seq2[uint32, [2]uint32] {
 	return func(yield func(uint32, [2]uint32) bool) {
 		for g := range b.groups {
@@ -314,7 +309,7 @@ func (b *band) filled() iter.Seq2[uint32, [2]uint32] {
 	}
 }
 
-// sixteen returns the positions of the entries whose value shares the upper 16 bits of v.
+// sixteen returns the positions of the entries whose values have the upper 16 bits of v.
 func (b *band) sixteen(v uint32) (lo, hi uint32) {
 	g := &b.groups[v>>4]
 	if g.ends[15] == escape {
@@ -323,7 +318,7 @@ func (b *band) sixteen(v uint32) (lo, hi uint32) {
 	return g.base, g.base + uint32(g.ends[15])
 }
 
-// value returns the value whose bucket holds position p; v shares its upper 16 bits.
+// value returns the value whose bucket includes position p; v has the same upper 16 bits.
 func (b *band) value(p, v uint32) uint32 {
 	v &^= 15
 	g := &b.groups[v>>4]
@@ -339,7 +334,7 @@ func (b *band) value(p, v uint32) uint32 {
 	return v
 }
 
-// id returns the entry at position p of band number i.
+// id returns the entry at position p.
 func (b *band) id(p uint32) uint32 {
 	if b.ids == nil {
 		return p
@@ -347,7 +342,7 @@ func (b *band) id(p uint32) uint32 {
 	return b.ids[p]
 }
 
-// bytes returns the memory that l takes.
+// bytes returns the memory use of l.
 func (l *level) bytes() int64 {
 	n := (cap(l.first) + cap(l.more)) * int(unsafe.Sizeof(occurrence{}))
 	for i := range l.bands {
@@ -367,7 +362,7 @@ func reaches(p concordat.Probe, f, g concordat.Fingerprint) bool {
 	return false
 }
 
-// bandReaches reports whether a band that differs in the bits x is found by the probe.
+// bandReaches reports whether the probe finds a band that differs in the bits x.
 func bandReaches(p concordat.Probe, x uint32) bool {
 	if x == 0 || p == concordat.ProbeExact {
 		return x == 0

@@ -21,24 +21,24 @@ import (
 	"concordat"
 )
 
-// The file "table" holds the data that opening derives, as long as the shard is closed or unchanged; a start that
-// finds the file is warm. It is only a copy: a key names the exact segments and deletions from which it was made, a
-// checksum covers every byte, and a file that does not match in every respect is removed and its content derived
-// again. The first change of a document removes it, so it never holds a deleted one; Close writes it again.
+// The file "table" stores the derived data while the shard is closed or unchanged; a start that finds the file is warm. It is only a
+// copy: a key identifies the exact segments and deletions from which it was made, and a checksum covers every byte. A file that differs
+// in any respect is removed and its content derived again. The first change of a document removes the file, so it never contains a
+// deleted document; Close writes it again.
 
 const (
 	tableName  = "table"
 	tableTemp  = "table.tmp"
 	tableMagic = "concordat table\x02" // the last byte is the version
 
-	// tableLeast is the number of sentences from which deriving takes noticeable time.
+	// tableLeast is the number of sentences at which deriving begins to take noticeable time.
 	tableLeast = 100_000
 )
 
-// storedState names what is stored on disk: the segments, which never change, and the deletions in them.
+// storedState identifies the stored data: the segments, which never change, and their deletions.
 type storedState struct {
 	sum     [sha256.Size]byte
-	applied [16]byte // stored under internalApplied; zero if nothing is stored
+	applied [16]byte // value of internalApplied; zero if absent
 }
 
 func stateOf(snapshot *scorch.IndexSnapshot) (st storedState, err error) {
@@ -67,7 +67,7 @@ func stateOf(snapshot *scorch.IndexSnapshot) (st storedState, err error) {
 	return st, err
 }
 
-// tableKey returns the key of the stored data from which the table of a shard in that state is derived.
+// tableKey returns the key of the stored data from which a shard in that state derives its table.
 func tableKey(h header, st storedState) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%s\n%d %s %s %s\n%x\n", tableMagic, h.Format, h.Site, h.Shard, h.Scheme, st.sum))
 }
@@ -90,16 +90,16 @@ func segmentSum(path string) (size int64, sum [4]byte, err error) {
 	return fi.Size(), sum, err
 }
 
-// tableCounts holds the lengths of the parts of a table file, in the order of the file.
+// tableCounts holds the lengths of a table file's parts, in the order of the file.
 type tableCounts struct {
 	DocBytes, Docs, Entries, More uint64
 	Big                           [concordat.Bands]uint64
-	Cells                         uint64 // entries of the table of cells; 0 if it has no level
+	Cells                         uint64 // entries of the cell table; 0 if it has no level
 }
 
 const tableHead = len(tableMagic) + sha256.Size + 8*(5+concordat.Bands)
 
-// size returns the number of bytes of the file; it refuses counts above limit.
+// size returns the size of the file in bytes; it refuses counts above limit.
 func (c *tableCounts) size(limit uint64) (uint64, error) {
 	for _, n := range append([]uint64{c.DocBytes, c.Docs, c.Entries, c.More, c.Cells}, c.Big[:]...) {
 		if n > limit {
@@ -116,16 +116,15 @@ func (c *tableCounts) size(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// nativeLittle reports whether the machine is little-endian: arrays are written as they are in memory, so
-// big-endian machines have no file.
+// nativeLittle reports whether the machine is little-endian: arrays are written in native order, so big-endian machines have no file.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// raw returns the bytes of s, which share the memory of s.
+// raw returns the bytes of s, sharing its memory.
 func raw[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
 
-// arrays returns the memory of a level in the order of the file.
+// arrays returns a level's arrays in the order of the file.
 func (l *level) arrays() [][]byte {
 	out := [][]byte{raw(l.first), raw(l.more)}
 	for i := range l.bands {
@@ -135,10 +134,11 @@ func (l *level) arrays() [][]byte {
 	return out
 }
 
-// arrays returns the memory of a level of cells in the order of the file.
+// arrays returns a cell level's arrays in the order of the file.
 func (l *cellLevel) arrays() [][]byte { return [][]byte{raw(l.starts), raw(l.low), raw(l.docs)} }
 
-// cellsOf returns the entries of the table of cells with documents numbered as in docs, which has all of them; nil if it has no entry.
+// cellsOf returns the entries of the cell table, renumbered to index docs, which must include all its documents; nil if it has no
+// entries.
 func (t *cellTable) cellsOf(docs []*document) *cellLevel {
 	if t.size == 0 {
 		return nil
@@ -155,11 +155,11 @@ func (t *cellTable) cellsOf(docs []*document) *cellLevel {
 	return &out
 }
 
-// writeTable writes the documents and the levels, which hold all their sentences and cells; cells may be nil.
+// writeTable writes the documents and the levels, which contain all their sentences and cells; cells may be nil.
 func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level, cells *cellLevel) error {
 	var blob []byte
 	for _, d := range docs {
-		known := 0 // one more than the number of its cells, if they are known
+		known := 0 // number of cells plus one if they are known, otherwise 0
 		if d.meant {
 			known = 1 + d.cellCount
 		}
@@ -202,8 +202,7 @@ func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level, 
 	return err
 }
 
-// readTable reads what writeTable wrote, size bytes in all. Whatever the bytes are, it either fails or returns a level
-// that is safe to query.
+// readTable reads size bytes written by writeTable. For any input, it either fails or returns a level that is safe to query.
 func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *level, *cellLevel, error) {
 	head := make([]byte, tableHead)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -299,8 +298,7 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 	return docs, nil
 }
 
-// check reports whether look-ups in l stay within it, and whether it holds each sentence of the documents as
-// often as they do.
+// check reports whether all look-ups in l stay within it, and whether it contains as many sentences as the documents.
 func (l *level) check(docs []*document) error {
 	n, total := uint64(len(l.first)), 0
 	inside := func(o occurrence) bool {
@@ -345,8 +343,7 @@ func (l *level) check(docs []*document) error {
 	return nil
 }
 
-// follows reports whether the buckets of group g follow one another from a position, and returns where those of
-// the next group must begin.
+// follows reports whether the buckets of group g are contiguous from position from, and returns where the next group must begin.
 func (b *band) follows(g int, from uint32) (to uint32, ok bool) {
 	e := &b.groups[g]
 	if e.ends[15] != escape {
@@ -360,7 +357,7 @@ func (b *band) follows(g int, from uint32) (to uint32, ok bool) {
 	return begins[16], begins[0] == from && slices.IsSorted(begins[:])
 }
 
-// loadTable loads the documents and the table from the file if there is one that matches, and reports whether it did.
+// loadTable loads the documents and the table from the file if it matches, and reports whether it did.
 func (s *Shard) loadTable() bool {
 	path := filepath.Join(s.dir, tableName)
 	if !s.opt.Warm || !nativeLittle {
@@ -426,8 +423,8 @@ func (s *Shard) keepsTable() bool {
 		e.err() == nil && s.logged.settled()
 }
 
-// saveTable writes the file for the next start, once the shard's engine is closed: only then is it certain which
-// segments that start will find.
+// saveTable writes the file for the next start, after the shard's engine is closed: only then is it certain which segments that start
+// will find.
 func (s *Shard) saveTable() error {
 	st, err := preflight(s.engine.dir, 0)
 	if err != nil {
@@ -437,7 +434,7 @@ func (s *Shard) saveTable() error {
 		return errors.New("not all that was applied is on disk")
 	}
 	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
-		return nil // otherwise segments were merged in the background
+		return nil // the file still matches: no segments were merged in the background
 	}
 	key := tableKey(s.header(), st)
 	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) ||
@@ -446,11 +443,11 @@ func (s *Shard) saveTable() error {
 	}
 	l := s.view.levels[0]
 	if err := s.room(int(l.bytes())); err != nil {
-		return nil // the file is only a convenience
+		return nil // the file is optional
 	}
 	docs := s.view.docs
 	if !slices.IsSortedFunc(docs, func(a, b *document) int { return int(int64(a.number) - int64(b.number)) }) {
-		return nil // two writers overlapped, which is rare; the next start relies on the numbers
+		return nil // two writers overlapped, which is rare; the next start relies on the order of numbers
 	}
 	temp := filepath.Join(s.dir, tableTemp)
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -468,14 +465,14 @@ func (s *Shard) saveTable() error {
 	return nil
 }
 
-// settled reports whether all that was applied is on disk.
+// settled reports whether all applied changes are on disk.
 func (l *logged) settled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err == nil && l.persisted == l.applied
 }
 
-// is reports whether b, the value stored under internalApplied, belongs to the newest batch.
+// is reports whether b, the value of internalApplied, belongs to the newest batch.
 func (l *logged) is(b [16]byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,14 +2,13 @@ package index
 
 import "concordat"
 
-// A band term is the band's 20 bits and a 4-bit occurrence number, three bytes:
+// A band term consists of the band's 20 bits and a 4-bit occurrence number, in three bytes:
 //
 //	v>>12, v>>4, (v&15)<<4 | k
 //
-// k counts the blocks that hold band value v, so nearly every term has exactly one block, which
-// Bleve's merged segments keep inside the dictionary instead of in a posting list of about
-// fifty bytes. The sixteenth block and all later ones share k = 15. A look-up of v reads the
-// range of terms from k = 0 to 15.
+// k counts the blocks that contain band value v, so nearly every term has exactly one block, which Bleve's merged segments store inside
+// the dictionary instead of in a posting list of about fifty bytes. The sixteenth and all later blocks share k = 15. A look-up of v reads
+// the terms with k = 0 to 15.
 const (
 	termBytes = 3
 	lastK     = 15
@@ -20,13 +19,12 @@ func appendTerm(b []byte, v uint32, k uint8) []byte {
 	return append(b, byte(v>>12), byte(v>>4), byte(v<<4)|k)
 }
 
-// counters holds, for each band and value, the next occurrence number, up to lastK. They live as
-// long as the shard is open, so that numbers stay unique across segments and a merge of segments
-// keeps one block per term. A number that is given twice, for example after a deletion and a
-// restart, only costs space.
+// counters holds the next occurrence number for each band and value, up to lastK. They last as long as the shard is open, so that numbers
+// are unique across segments and a merge leaves one block per term. Assigning a number twice, for example after a deletion and a restart,
+// only costs space.
 type counters [concordat.Bands][1 << concordat.BandBits / 2]uint8
 
-// next returns the occurrence number for one more block with value v in the band, and counts it.
+// next returns the occurrence number for another block with value v in the band, and counts it.
 func (c *counters) next(band int, v uint32) uint8 {
 	p := &c[band][v/2]
 	shift := 4 * (v & 1)
@@ -37,8 +35,8 @@ func (c *counters) next(band int, v uint32) uint8 {
 	return k
 }
 
-// of sets the counters from the entries of a table. Two blocks that hold the same fingerprint count only
-// once; like a number that is given twice, this only costs space.
+// of sets the counters from the entries of a table. Two blocks with the same fingerprint count once, so a number may be assigned twice,
+// which only costs space.
 func (c *counters) of(l *level) {
 	for i := range l.bands {
 		for v, p := range l.bands[i].filled() {

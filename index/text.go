@@ -15,8 +15,8 @@ import (
 	"concordat"
 )
 
-// TextStats counts the documents that hold each of the terms, from Bleve's dictionaries. It sees
-// every document whose Put had returned before the call; one that is being put may count.
+// TextStats counts the documents that contain each term, from Bleve's dictionaries. It sees every document whose Put returned before the
+// call, and possibly one that is being put.
 func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
 	out := &concordat.TextStats{Holding: make([]int, len(terms))}
 	err := s.readText(func(r *textReader) error {
@@ -43,16 +43,15 @@ func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concord
 	return out, nil
 }
 
-// The parameters of BM25, as its authors recommend them (Robertson and Zaragoza 2009, section
-// 3.5) and as concordat.TextQuery defines them.
+// BM25 parameters as recommended by its authors (Robertson and Zaragoza 2009, section 3.5) and defined by concordat.TextQuery.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 )
 
-// SearchText returns the best documents for each window from Bleve's posting lists, one term at a time. It sees every document
-// whose Put had returned before the call; one that is being put may be in the answer, completely. The cost is that of reading the
-// posting lists, about 50 ns per posting. For a query by cells, it reads a table in memory instead.
+// SearchText returns each window's best documents from Bleve's posting lists, one term at a time. It sees every document whose Put
+// returned before the call; one that is being put may appear, in full. Reading the posting lists takes about 50 ns per posting. For
+// queries by cells, it reads an in-memory table instead.
 func (s *Shard) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
 	if err := checkTextQuery(q); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ type textReader struct {
 	segments []textSegment
 }
 
-// readText calls read with a snapshot, which it releases when read returns.
+// readText calls read with a snapshot and releases it when read returns.
 func (s *Shard) readText(read func(*textReader) error) error {
 	done, err := s.use()
 	if err != nil {
@@ -126,7 +125,7 @@ func (s *Shard) readText(read func(*textReader) error) error {
 	return nil
 }
 
-// textSegment holds the data that all look-ups of one goroutine in one segment use.
+// textSegment holds the data shared by one goroutine's look-ups in one segment.
 type textSegment struct {
 	*scorch.SegmentSnapshot
 	deleted  *roaring.Bitmap
@@ -135,7 +134,7 @@ type textSegment struct {
 	iterator segment.PostingsIterator
 }
 
-// find sets postings to the living documents that hold t.
+// find sets postings to the live documents that contain t.
 func (s *textSegment) find(t concordat.Term) error {
 	var key [wordBytes]byte
 	binary.BigEndian.PutUint32(key[:], uint32(t))
@@ -149,16 +148,16 @@ type textSearch struct {
 	shard    *Shard
 	query    *concordat.TextQuery
 	excluded map[key]struct{}
-	best     [][]concordat.TextMatch // of each window, best first
-	// norms is lengthNorm for each lengthCode.
+	best     [][]concordat.TextMatch // per window, best first
+	// norms holds lengthNorm for each lengthCode.
 	norms   [maxLengthCode + 1]float64
-	scores  []float64 // by document of the segment; zero outside touched
+	scores  []float64 // by document of the segment; zero except at touched
 	touched []uint32
-	// sources holds the documents of the segment that were looked up.
+	// sources caches documents of the segment.
 	sources map[uint32]source
 }
 
-// source is a document in the form in which an answer names it.
+// source describes a document as in an answer.
 type source struct {
 	ref    concordat.Ref
 	title  string
@@ -218,7 +217,7 @@ func (t *textSearch) search(ctx context.Context, snapshot *scorch.IndexSnapshot,
 	return nil
 }
 
-// score adds the contribution of one term to the scores of the documents that hold it.
+// score adds one term's contribution to the scores of the documents that contain it.
 func (t *textSearch) score(seg *textSegment, term concordat.WeightedTerm) error {
 	if err := seg.find(term.Term); err != nil {
 		return err
@@ -247,7 +246,7 @@ func compareTextMatches(a, b concordat.TextMatch) int {
 		cmp.Compare(a.Source.Document, b.Source.Document))
 }
 
-// source returns what an answer says about a document of the segment.
+// source describes a document of the segment for an answer.
 func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, doc uint32) (source, error) {
 	if src, ok := t.sources[doc]; ok {
 		return src, nil
@@ -271,8 +270,8 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 	return src, nil
 }
 
-// named returns the key and title of the document with the given number. If the snapshot has the document but
-// memory does not, because it is just being added or removed, named reads it from disk.
+// named returns the key and title of the document with the given number. If the snapshot has the document but memory does not, because it
+// is being added or removed, named reads it from disk.
 func (s *Shard) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
 	s.mu.Lock()
 	d := s.byNumber[number]

@@ -18,10 +18,10 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// Verify reads every byte on which the shard depends: it checks the checksum of each segment, and each text. It returns
-// the first fault as an ErrCorrupt that names the file. Queries and writers continue. Opening for writing verifies the
-// checksums of about a gigabyte, and that fingerprints, spans and titles can be read. An open shard verifies all checksums
-// within days, and those of segments when it merges them.
+// Verify reads every byte on which the shard depends, and checks each segment's checksum and each text. It returns the first fault as an
+// ErrCorrupt that names the file. Queries and writers continue. Opening for writing verifies the checksums of about a gigabyte and checks
+// that fingerprints, spans and titles are readable. An open shard verifies all checksums within days, and the checksums of segments when
+// it merges them.
 func (s *Shard) Verify(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Shard) Verify(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		path := s.engine.dir // named for a segment that is not on disk yet
+		path := s.engine.dir // reported for a segment that is not on disk yet
 		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
 			path = p.Path()
 			if err := verifyFile(path, nil); err != nil {
@@ -54,8 +54,8 @@ func (s *Shard) Verify(ctx context.Context) error {
 	return nil
 }
 
-// verifySegments compares the files of segments with their checksums. If one has changed, it fails with an ErrCorrupt that
-// names the file; from then on its engine fails in the same way, and so does the next opening of the shard.
+// verifySegments checks the checksums of segments' files. If a file has changed, it fails with an ErrCorrupt that names it; from then on,
+// the segment's engine fails too, as does the next opening of the shard.
 func verifySegments(segs []segment.Segment) error {
 	for _, s := range segs {
 		if p, ok := s.(segment.PersistedSegment); ok {
@@ -67,8 +67,8 @@ func verifySegments(segs []segment.Segment) error {
 	return nil
 }
 
-// unlessDamage returns the result of as for an error of verifyFile that says that the file's bytes have changed or cannot be
-// read; it returns other errors, for example too many open files, unchanged.
+// If err from verifyFile means that the file has changed or is unreadable, unlessDamage returns the result of as; otherwise, for example
+// with too many open files, it returns err.
 func unlessDamage(path string, err error, as func(path string, cause any) error) error {
 	if errors.Is(err, errBytes) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) {
 		return as(path, err)
@@ -76,10 +76,10 @@ func unlessDamage(path string, err error, as func(path string, cause any) error)
 	return err
 }
 
-// suspectName is the file next to the index that names a segment whose bytes have changed.
+// suspectName is the file next to the index that names a damaged segment.
 const suspectName = "suspect"
 
-// suspect ends the engine of a segment whose bytes have changed, and records the segment for the next opening.
+// suspect stops the engine of a segment whose bytes have changed, and records the segment for the next opening.
 func suspect(path string, cause any) error {
 	err := corrupt(path, cause)
 	dir := filepath.Dir(path)
@@ -103,16 +103,14 @@ func (e *engine) note(path string) {
 }
 
 const (
-	// verifyAtOpen bounds the bytes of segments that opening for writing compares with their checksums.
+	// verifyAtOpen limits how many bytes of segments are verified on opening for writing.
 	verifyAtOpen = 1 << 30
-	// scrubEvery is the interval at which all segments of an open shard are compared with their checksums, at
-	// scrubRate bytes per second.
+	// scrubEvery is the interval at which all segments of an open shard are verified, at scrubRate bytes per second.
 	scrubEvery = 3 * 24 * time.Hour
 	scrubRate  = 50 << 20
 )
 
-// verifyOpening compares segments with their checksums before anything is read from them: a suspected one, and others up to the
-// given number of bytes in all.
+// verifyOpening verifies segments before anything is read from them: any suspect, and others up to most bytes in all.
 func verifyOpening(dir string, paths []string, most int64) error {
 	suspected, err := os.ReadFile(filepath.Join(filepath.Dir(dir), suspectName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -137,10 +135,10 @@ func verifyOpening(dir string, paths []string, most int64) error {
 	return nil
 }
 
-// errClosing ends a verification because the engine is being closed.
+// errClosing stops a verification because the engine is closing.
 var errClosing = errors.New("closing")
 
-// scrub compares all segments with their checksums, slowly, and again every scrubEvery, until the engine is closed.
+// scrub verifies all segments slowly, every scrubEvery, until the engine is closed.
 func (e *engine) scrub() {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
@@ -158,7 +156,7 @@ func (e *engine) scrub() {
 	}
 }
 
-// pace waits for as long as n bytes may take.
+// pace waits for the time that n bytes should take.
 func (e *engine) pace(n int) error {
 	select {
 	case <-e.closing:
@@ -168,9 +166,8 @@ func (e *engine) pace(n int) error {
 	}
 }
 
-// scrubOnce compares the segments that the engine has now with their checksums; those that a merge has meanwhile replaced may be
-// gone. It keeps none of them in use, since Purge waits until their files are gone. pace is called with the number of bytes of
-// each part.
+// scrubOnce verifies the engine's current segments; those replaced by a merge may be gone. It keeps none of them in use, since Purge
+// waits until their files are gone. It calls pace with the number of bytes of each part.
 func (e *engine) scrubOnce(pace func(int) error) error {
 	paths, err := e.segmentPaths()
 	if err != nil {
@@ -199,7 +196,7 @@ func (e *engine) segmentPaths() (paths []string, err error) {
 	return pathsOf(snapshot.Segments()), snapshot.Close()
 }
 
-// pathsOf returns the files of those segments that have one.
+// pathsOf returns the files of the segments that have one.
 func pathsOf(segs []*scorch.SegmentSnapshot) (paths []string) {
 	for _, seg := range segs {
 		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
@@ -209,11 +206,11 @@ func pathsOf(segs []*scorch.SegmentSnapshot) (paths []string) {
 	return paths
 }
 
-// errBytes says that a file's bytes have changed.
+// errBytes means that a file's bytes have changed.
 var errBytes = errors.New("changed bytes")
 
-// verifyFile compares a zap file with the CRC-32 in its last four bytes. each, if not nil, is called with the length of each
-// part read, in bytes, and its error ends the call.
+// verifyFile compares a zap file with the CRC-32 in its last four bytes. It calls each, unless nil, with the length of each part read, in
+// bytes, and stops if each returns an error.
 func verifyFile(path string, each func(int) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -234,7 +231,7 @@ func verifyFile(path string, each func(int) error) error {
 		if _, err := io.ReadFull(f, part); err != nil {
 			return err
 		}
-		_, _ = h.Write(part) // never fails
+		_, _ = h.Write(part) // cannot fail
 		left -= int64(len(part))
 		if each != nil {
 			if err := each(len(part)); err != nil {
@@ -252,7 +249,7 @@ func verifyFile(path string, each func(int) error) error {
 	return nil
 }
 
-// verifyTexts unpacks the living texts of a segment.
+// verifyTexts unpacks the live texts of a segment.
 func verifyTexts(ctx context.Context, seg *scorch.SegmentSnapshot) error {
 	for it := seg.DocNumbersLive().Iterator(); it.HasNext(); {
 		if ctx.Err() != nil {

@@ -15,27 +15,26 @@ import (
 	"concordat/index/internal/fst"
 )
 
-// This file writes the terms field of texts. A term is four bytes, big-endian; its postings hold
-// the frequency and, in place of the norm, the length of the text as one byte.
+// This file writes the terms field of texts. A term takes four bytes, big-endian; its postings store the frequency and, in place of the
+// norm, the text length as one byte.
 
 const (
 	wordBytes = fst.Longest
-	// maxWords bounds the occurrences of terms in a document; a text of maxText has fewer.
+	// maxWords bounds a document's term occurrences; a text of maxText has fewer.
 	maxWords = 1 << 30
 	// A lengthCode below mantissas is the length itself; above that, three bits follow the leading one.
 	mantissas     = 16
 	maxLengthCode = 127 // one byte as a uvarint
 )
 
-// lengthCode returns the code of a length of n words: its four highest binary digits, at most 127.
-// Robertson and Zaragoza 2009 need only a rough length; an eighth is less than the effect of
-// counting words differently.
+// lengthCode returns the code for a length of n words: the four highest binary digits, at most 127. Robertson and Zaragoza 2009 need only
+// a rough length; an error of an eighth matters less than different ways of counting words.
 func lengthCode(n int) int {
 	e := max(0, bits.Len(uint(n))-4)
 	return min(8*e+n>>e, maxLengthCode)
 }
 
-// codedLength returns the smallest length of a code.
+// codedLength returns the smallest length with the code.
 func codedLength(code int) int {
 	if code < mantissas {
 		return code
@@ -43,7 +42,7 @@ func codedLength(code int) int {
 	return (code&7 + 8) << (code>>3 - 1)
 }
 
-// checkTerms returns an error for terms that could not be stored.
+// checkTerms returns an error for terms that cannot be stored.
 func checkTerms(ts []concordat.TermCount) error {
 	words := 0
 	for i, t := range ts {
@@ -58,7 +57,7 @@ func checkTerms(ts []concordat.TermCount) error {
 	return nil
 }
 
-// wordTokens returns the terms of a text for a reader other than our segment writer.
+// wordTokens returns the terms of a text for readers other than our segment writer.
 func wordTokens(ts []concordat.TermCount) bleve.TokenFrequencies {
 	out := make(bleve.TokenFrequencies, len(ts))
 	for _, t := range ts {
@@ -69,8 +68,8 @@ func wordTokens(ts []concordat.TermCount) bleve.TokenFrequencies {
 	return out
 }
 
-// wordLists returns the terms of a segment in ascending order, each with its postings in order
-// of document, which are valid until the next call; ok is false at the end.
+// wordLists returns a segment's terms in ascending order, each with its postings in order of document, which are valid until the next
+// call; at the end, ok is false.
 type wordLists interface {
 	next() (term uint32, ps []posting, ok bool, err error)
 }
@@ -96,7 +95,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 		if !ok {
 			break
 		}
-		if int64(term) <= last { // this comes from a damaged segment; the dictionary would be damaged too
+		if int64(term) <= last { // a damaged segment causes this; the dictionary would be damaged too
 			return 0, fmt.Errorf("term %08x after %08x: %w", term, last, errStored)
 		}
 		last = int64(term)
@@ -112,10 +111,10 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 	return w.dictionary(w.dict.Bytes(wordBytes)), nil
 }
 
-// freshWords collects the terms of new texts, and serves as the wordLists of these terms.
+// freshWords collects the terms of new texts and serves as their wordLists.
 type freshWords struct {
 	all  []freshWord
-	done int // of the sorted ones
+	done int // number of sorted terms already returned
 	list []posting
 }
 
@@ -124,7 +123,7 @@ type freshWord struct {
 	posting
 }
 
-// add takes the terms of an entry, which is the document of the segment with the given number.
+// add collects the terms of e, document number doc of the segment.
 func (f *freshWords) add(e *entry, doc uint32) {
 	for _, t := range e.words {
 		f.all = append(f.all, freshWord{uint32(t.Term), posting{doc, uint32(t.Count), uint32(e.length)}})
@@ -146,7 +145,7 @@ func (f *freshWords) next() (uint32, []posting, bool, error) {
 	return term, f.list, true, nil
 }
 
-// sortWords sorts by term, keeping the order of equal ones: three passes of a radix sort.
+// sortWords sorts by term and keeps the order of equal terms: three passes of a radix sort.
 func sortWords(ws []freshWord) []freshWord {
 	const digit = 11
 	scratch := make([]freshWord, len(ws))
@@ -170,13 +169,13 @@ func sortWords(ws []freshWord) []freshWord {
 
 // wordMerge merges the terms of several segments.
 type wordMerge struct {
-	sources []*wordSource // a heap by term, then segment
+	sources []*wordSource // heap ordered by term, then segment
 	list    []posting
-	begun   error // the error that kept a source from beginning
+	begun   error // error that prevented a source from beginning
 }
 
-// newWordMerge returns the terms of the living documents of the segments under their new numbers,
-// which increase from segment to segment and within each.
+// newWordMerge returns the terms of the segments' live documents under their new numbers, which increase from segment to segment and
+// within each.
 func newWordMerge(segs []segment.Segment, numbers [][]uint64) *wordMerge {
 	m := new(wordMerge)
 	for i, seg := range segs {
@@ -240,18 +239,18 @@ func (m *wordMerge) Pop() any {
 	return last
 }
 
-// wordSource walks the terms of one segment.
+// wordSource iterates over the terms of one segment.
 type wordSource struct {
 	order    int
 	dict     segment.TermDictionary
 	terms    segment.DictionaryIterator
-	numbers  []uint64 // of the documents in the merged segment
+	numbers  []uint64 // numbers of the documents in the merged segment
 	term     uint32
 	postings segment.PostingsList
 	iterator segment.PostingsIterator
 }
 
-// advance goes to the next term.
+// advance moves to the next term.
 func (s *wordSource) advance() (bool, error) {
 	e, err := s.terms.Next()
 	if err != nil || e == nil {
@@ -287,7 +286,7 @@ func (s *wordSource) append(dst []posting) ([]posting, error) {
 	}
 }
 
-// normOf returns the length code of a posting, which zap returns as 1/sqrt of the code.
+// normOf returns the length code of a posting; zap returns 1/sqrt of the code.
 func normOf(p segment.Posting) uint32 {
 	n := p.Norm()
 	return uint32(1/(n*n) + 0.5)

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// acknowledged uses the store to record changes that a cluster's shards have acknowledged.
+// acknowledged records in the store which changes a cluster's shards have acknowledged.
 type acknowledged struct{ store *store.Acknowledged }
 
 var _ cluster.Acknowledged = acknowledged{}

@@ -20,7 +20,7 @@ import (
 // cannot sign an earlier head. The file consists of one line in the format of audit export.
 const AuditHeadName = "audit.head"
 
-// SignedHead is the end of an audit as a line of JSON.
+// SignedHead is the signed head of an audit as a line of JSON.
 type SignedHead struct {
 	Site crypto.SiteID `json:"site"`
 	Seq  uint64        `json:"seq"`
@@ -33,7 +33,7 @@ func SignedHeadOf(h *crypto.Head) SignedHead {
 	return SignedHead{Site: h.Site, Seq: h.Seq, Hash: hex.EncodeToString(h.Hash[:]), Head: h.Bytes()}
 }
 
-// SignHead signs the end of the audit.
+// SignHead signs the head of the audit.
 func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.Head, error) {
 	var hash [32]byte
 	if end.Seq > 0 {
@@ -46,8 +46,8 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 	return id.SignHead(uint64(end.Seq), hash, now)
 }
 
-// KeptHead returns the head of the audit that the site last signed and kept outside the store; ok is false if there is none. If no card
-// of the site confirms the head, it fails with concordat.ErrCorrupt.
+// KeptHead returns the audit head that the site last signed and stored outside the store; if there is none, ok is false. If no card of
+// the site verifies the head, it fails with concordat.ErrCorrupt.
 func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
 	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool,
 	return head, true, nil
 }
 
-// checkedHead returns a signed head if one of its site's cards in the store confirms it.
+// checkedHead returns a signed head if one of its site's cards in the store verifies it.
 func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditHead, error) {
 	h, err := crypto.ParseHead(signed)
 	if err != nil {
@@ -85,7 +85,7 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 	return store.AuditHead{}, fmt.Errorf("%w: the head of the audit is not signed by a key of this site", concordat.ErrCorrupt)
 }
 
-// AuditEnds compares the end of the audit with the kept head. If entries at the end are missing or different, it fails with
+// AuditEnds compares the last entry of the audit with the kept head. If entries at the end are missing or different, it fails with
 // concordat.ErrCorrupt.
 func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, err error) {
 	if end, err = o.Store.Audit.AuditHead(ctx); err != nil {
@@ -109,7 +109,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	return end, kept, err
 }
 
-// If the audit has grown, KeepAuditHead signs its end and keeps the head outside the store. It fails like AuditEnds, without changing the
+// If the audit has grown, KeepAuditHead signs its head and stores it outside the store. It fails like AuditEnds, without changing the
 // kept head. A site without a usable keystore keeps no head.
 func (o *Instance) KeepAuditHead(ctx context.Context) error {
 	if o.Store == nil {

@@ -17,7 +17,7 @@ import (
 // BackupStageName is the folder in a site for the state while it is encrypted into a backup.
 const BackupStageName = ".backing-up"
 
-// Sources of the secret that opens an encrypted backup if no flag names one.
+// These sources supply the secret that opens an encrypted backup if no flag does.
 const (
 	BackupIdentityVariable   = "CONCORDAT_BACKUP_IDENTITY_FILE"   // identities as written by age-keygen
 	BackupPassphraseVariable = "CONCORDAT_BACKUP_PASSPHRASE_FILE" // one line
@@ -33,13 +33,13 @@ const backupEncryption = "backup encryption"
 // backupKeys is the value of that setting.
 type backupKeys struct {
 	Names     []byte `json:"names"`               // key for the names of originals
-	Recipient string `json:"recipient,omitempty"` // of the identity with a passphrase
+	Recipient string `json:"recipient,omitempty"` // recipient of the identity
 	Identity  []byte `json:"identity,omitempty"`  // encrypted with a passphrase
 }
 
-// BackupEncryption returns the encryption for a backup: for the given recipients if there are any, otherwise with the given passphrase,
-// or by default with the previously chosen one. replaced reports whether the given passphrase replaces another one. Without any of these,
-// it fails with ErrNoBackupKey.
+// BackupEncryption returns the encryption for a backup: for the given recipients if any, otherwise with the given passphrase, or by
+// default with the previous one. replaced reports whether the given passphrase replaces an earlier one. Without any of these, it fails
+// with ErrNoBackupKey.
 func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
 	err error) {
 	keys, err := readBackupKeys(ctx, o.Store)

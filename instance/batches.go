@@ -105,7 +105,7 @@ func (f BatchFolders) RemoveWritten(id string) (int, error) {
 
 // RemoveBatch removes the folder of a batch.
 func (f BatchFolders) RemoveBatch(id string) (int, error) {
-	_, done, err := f.OpenBatch(id) // no other process uses it
+	_, done, err := f.OpenBatch(id) // no other process uses the index
 	if err == nil {
 		err = done()
 	}

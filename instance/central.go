@@ -88,7 +88,7 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 }
 
 // ApplyPolicies sets the policies in the settings, creates missing libraries, and releases libraries that are no longer in the settings.
-// Several nodes may call it at the same time: an older version never overrides a newer one.
+// Several nodes can call it at the same time: an older version never overrides a newer one.
 func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 	return errors.Join(errs...)
 }
 
-// CentralSettings is the document stored under zk.Settings, with the settings for all nodes of a site.
+// CentralSettings is the document stored under zk.Settings; it contains the settings for all nodes of a site.
 type CentralSettings struct {
 	Format int `json:"format"`
 	// Keys maps configuration keys to their values, in the syntax of the environment.

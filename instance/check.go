@@ -58,7 +58,7 @@ type IndexState struct {
 	Missing   int      `json:"missing"`         // in the catalogue but not in the index
 	Extra     int      `json:"extra"`           // in the index but not in the catalogue
 	Some      []string `json:"some,omitempty"`  // examples of both, as LIBRARY/DOCUMENT
-	// Numbers of documents that lack cells of meaning, may lack them, or have superfluous ones.
+	// Numbers of documents that lack meaning cells, might lack them, or have superfluous ones.
 	Lacking     int `json:"lacking"`
 	MayLack     int `json:"may_lack"`
 	Superfluous int `json:"superfluous"`
@@ -73,8 +73,8 @@ const maxNamed = 20
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
 	st := o.shard.Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document enters the index before the catalogue when added, and leaves it first when deleted. With writers blocked during the two
-	// readings, only interrupted work can cause a difference.
+	// A document enters the index before the catalogue when added, and leaves the index first when deleted. With writers blocked during
+	// the two readings, only interrupted work can cause a difference.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}
 	err := o.shard.PauseWrites(func() error {

@@ -14,7 +14,7 @@ import (
 	"concordat/site/retain"
 )
 
-// Now returns the configuration in force. Read keys that change while the site runs from it each time.
+// Now returns the current configuration. Read keys that can change while the site runs from Now each time.
 func (o *Instance) Now() *config.Config {
 	if c := o.Live.Load(); c != nil {
 		return c
@@ -38,7 +38,7 @@ func LoadConfig(path string) (*config.Config, error) {
 	return c, nil
 }
 
-// initialConfig returns the file written by init, with the keys that identify the site and a hint where to find the others.
+// initialConfig returns the file written by init, with the keys that identify the site and a pointer to documentation of the others.
 func initialConfig(id, title, scheme, database string) []byte {
 	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
 # where it came from; doc/config.md explains them.
@@ -67,13 +67,13 @@ func Extraction(c *config.Config) sandbox.Options {
 	}
 }
 
-// missingPart returns a file of a site that the folder dir lacks, and another that it has; both are empty if it has none.
+// missingPart returns a file of a site that dir lacks, and another that it contains; both are empty if it contains none.
 func missingPart(dir string) (missing, there string) {
 	has := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
 	}
-	for _, name := range []string{StoreName, KeystoreName, OriginalsName, IndexName} { // a configuration and index.key may precede a site
+	for _, name := range []string{StoreName, KeystoreName, OriginalsName, IndexName} { // a configuration and index.key can precede a site
 		if has(name) {
 			there = name
 		}
@@ -88,13 +88,13 @@ func missingPart(dir string) (missing, there string) {
 	return missing, there
 }
 
-// HoldsPart reports whether the folder dir has files of a site.
+// HoldsPart reports whether dir contains files of a site.
 func HoldsPart(dir string) bool {
 	_, there := missingPart(dir)
 	return there != ""
 }
 
-// AbsentSite explains that the folder dir contains no site or, if it has other files of one, which is missing.
+// AbsentSite explains that dir contains no site or, if it contains only some files of a site, which one is missing.
 func AbsentSite(dir string) error {
 	missing, there := missingPart(dir)
 	if there == "" {
@@ -120,7 +120,7 @@ func ReadConfig(dir string) (*config.Config, error) {
 	return c, nil
 }
 
-// OverTLS reports whether people reach the site by https.
+// OverTLS reports whether people reach the site over https.
 func OverTLS(c *config.Config) bool { return strings.HasPrefix(c.BaseURL(), "https://") }
 
 // CaseTerms returns how long after decisions in shared cases the site's documents are deleted.

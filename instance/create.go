@@ -15,13 +15,13 @@ import (
 	"concordat/store"
 )
 
-// Create makes a site in dir. It leaves an existing configuration and the files of an interrupted run unchanged and uses them. It creates
+// Create creates a site in dir. It uses an existing configuration and the files of an interrupted run without changing them. It creates
 // the store last, which turns the folder into a site.
 func Create(ctx context.Context, dir, id, title, scheme, database string, public bool) (*profile.Profiler, error) {
 	var key []byte
 	if !public {
 		key = make([]byte, indexKeyBytes)
-		_, _ = rand.Read(key) // never fails
+		_, _ = rand.Read(key) // cannot fail
 	}
 	if _, err := profile.New(profile.Options{Recipe: scheme, Key: key}); err != nil {
 		return nil, Usage(err)
@@ -68,10 +68,10 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 	return p, errors.Join(db.SetSetting(ctx, "site", string(c.Site.ID)), db.SetSetting(ctx, "scheme", string(p.Scheme())), db.Close())
 }
 
-// RandomSite returns an identity for a site without a given one.
+// RandomSite returns a random site identity.
 func RandomSite() string { return "site-" + strings.ToLower(rand.Text()[:8]) }
 
-// vacant returns an error if the store belongs to another site or its fingerprints have a different key.
+// vacant returns an error if the store belongs to another site or its fingerprints use a different key.
 func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme concordat.Scheme) error {
 	for _, s := range [][2]string{{siteSetting, string(id)}, {"scheme", string(scheme)}} {
 		held, err := db.Setting(ctx, s[0])
@@ -114,7 +114,7 @@ func HoldsSite(ctx context.Context, dir string) (bool, error) {
 	return held == string(c.Site.ID), errors.Join(err, db.Close())
 }
 
-// storeLines returns the lines of the configuration file that name a database.
+// storeLines returns the lines of the configuration file that specify a database.
 func storeLines(database string) string {
 	if database == "" {
 		return ""

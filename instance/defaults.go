@@ -14,7 +14,7 @@ import (
 	"concordat/site"
 )
 
-// Template returns the named section template from the configuration or from the built-in ones.
+// Template returns the named section template from the configuration or the built-in ones.
 func (o *Instance) Template(name string) (*segment.Template, error) {
 	if name == "" {
 		return nil, nil
@@ -31,8 +31,8 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the wanted section template; "none" means none. By default, this is the template that all the given libraries
-// use for their documents, since new submissions have the same form as earlier ones.
+// SectionTemplate returns the wanted section template; "none" means none. By default, it is the template that all the given libraries use
+// for their documents, since new submissions have the same form as earlier ones.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)
 	if wanted == NoTemplate && all[wanted] == nil {
@@ -52,14 +52,14 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 		}
 		common = l.Policy.Template
 	}
-	return all[common], nil // nil if there is none or if it is no longer in the configuration
+	return all[common], nil // nil if there is none or the configuration no longer defines it
 }
 
-// NoTemplate means that no section template is used, whatever the libraries have.
+// NoTemplate means that no section template is used, whatever the libraries specify.
 const NoTemplate = "none"
 
-// Forward returns which sentences to ask partners about: as the check says, otherwise as the strictest of its libraries says, otherwise
-// as the site's configuration says. A check of all libraries does not name any.
+// Forward returns which sentences to ask partners about, as specified by the check, otherwise by the strictest of its libraries,
+// otherwise by the site's configuration. A check of all libraries lists none.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {
 		return wanted, nil
@@ -92,7 +92,7 @@ func Templates(c *config.Config) map[string]*segment.Template {
 	return all
 }
 
-// Language returns the language of a report, from the flag or from the configuration.
+// Language returns the language of a report, from the flag or the configuration.
 func (o *Instance) Language(flag string) (report.Language, error) {
 	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
 	if err != nil {

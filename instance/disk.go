@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// FreeSpace returns the number of bytes available to this process on the disk with the folder dir, and the size of that disk.
+// FreeSpace returns the number of bytes available to this process on the disk of dir, and the size of that disk.
 func FreeSpace(dir string) (free, all int64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -18,7 +18,8 @@ func FreeSpace(dir string) (free, all int64, err error) {
 	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
 }
 
-// Descriptors returns how many files and connections the process can have open. Go raises the soft limit to the hard limit at startup.
+// Descriptors returns the maximum number of open files and connections of the process. Go raises the soft limit to the hard limit at
+// startup.
 func Descriptors() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -27,7 +28,7 @@ func Descriptors() int {
 	return int(min(l.Cur, 1<<30))
 }
 
-// CheckDisk returns an error that wraps concordat.ErrDiskFull if the site's disk has less free space than the configured low water.
+// CheckDisk returns an error that wraps concordat.ErrDiskFull if the site's disk has less free space than the configured low-water mark.
 func (o *Instance) CheckDisk() error {
 	left, _, err := FreeSpace(o.Dir)
 	if err != nil {

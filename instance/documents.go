@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-// LibraryDocuments yields the documents of a library with their texts, in order of id. After an error the iteration continues with the next
-// document. If the site is being served, its documents are read one by one through the catalogue.
+// LibraryDocuments yields the documents of a library with their texts, ordered by ID. After an error, the iteration continues with the
+// next document. If another process serves the site, it reads the documents one by one through the catalogue.
 func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
 	if o.shard != nil {
 		return o.shard.LibraryDocuments(ctx, lib)
@@ -40,7 +40,7 @@ func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID
 	}
 }
 
-// EachDocument calls f for every document of the catalogue.
+// EachDocument calls f for every document in the catalogue.
 func (o *Instance) EachDocument(ctx context.Context, f func(concordat.Ref)) error {
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {

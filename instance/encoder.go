@@ -16,7 +16,7 @@ import (
 // Encoder is an encoder that verifies leads.
 type Encoder interface {
 	compare.Embedder
-	Spent() remote.Spent // the total so far
+	Spent() remote.Spent // total so far
 }
 
 // encoding is an encoder in use, with the store of its vectors.
@@ -35,7 +35,7 @@ func (e *encoding) close() error {
 	return nil
 }
 
-// Encoder returns the encoder that currently verifies leads; nil: only the embedded table is used.
+// Encoder returns the encoder that currently verifies leads; nil means only the embedded table.
 func (o *Instance) Encoder() Encoder {
 	if e := o.encoding.Load(); e != nil {
 		return e.encoder
@@ -43,8 +43,8 @@ func (o *Instance) Encoder() Encoder {
 	return nil
 }
 
-// UseEncoder starts using the encoder that the configuration in force names, or the installed one. It closes the previous encoder: checks
-// that still use it get the leads of the table, and say so.
+// UseEncoder starts using the encoder specified by the current configuration, or the installed one. It closes the previous encoder:
+// checks still using it fall back to the table's leads and report this.
 func UseEncoder(o *Instance, log *slog.Logger) error {
 	e, err := NewEncoder(o.Dir, o.Now(), log)
 	if err != nil {
@@ -57,19 +57,19 @@ func UseEncoder(o *Instance, log *slog.Logger) error {
 	return errors.Join(o.encoding.Swap(next).close(), OpenVectors(o, log))
 }
 
-// EncoderName is the folder of a site with its installed encoder.
+// EncoderName is the site's folder for its installed encoder.
 const EncoderName = "encoder"
 
-// sharedEncoders is where the administrator of the machine may install one for all sites.
+// sharedEncoders is where the machine's administrator can install one for all sites.
 const sharedEncoders = "/usr/lib/concordat/encoder"
 
-// InstalledEncoder returns the folder of the encoder installed for the site in dir; empty: none.
+// InstalledEncoder returns the folder of the encoder installed for the site in dir; empty if none is.
 func InstalledEncoder(dir string) string {
 	return managed.Installed(filepath.Join(dir, EncoderName), sharedEncoders)
 }
 
-// NewEncoder returns the encoder that the configuration of the site in dir names, or the installed one, or nil if there is none. It does
-// not connect or start anything yet. The caller closes the encoder if it is an io.Closer.
+// NewEncoder returns the encoder configured for the site in dir, otherwise the installed one, or nil if there is neither. It does not
+// connect or start anything. The caller closes the encoder if it is an io.Closer.
 func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error) {
 	o := c.Meaning.Encoder.Remote()
 	if o.URL == "" {
@@ -89,7 +89,7 @@ func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error)
 	return e, nil
 }
 
-// managedEncoder returns the encoder that the site runs itself; nil if there is none.
+// managedEncoder returns the encoder that the site runs itself, or nil.
 func managedEncoder(dir string, c config.Encoder, log *slog.Logger) (Encoder, error) {
 	folder := InstalledEncoder(dir)
 	if c.Run == config.EncoderOff || c.Command == "" && folder == "" {

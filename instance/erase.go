@@ -7,8 +7,8 @@ import (
 	"concordat/site/retain"
 )
 
-// Eraser returns the Eraser that carries out deletions on the site, whose index this process holds. sign signs
-// receipts; see retain.Options.
+// Eraser returns the Eraser that performs deletions on the site, whose index this process has open. sign signs receipts; see
+// retain.Options.
 func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog.Logger) *retain.Eraser {
 	return retain.New(o.Site, retain.Options{
 		Store:        o.Store,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// UsageError is an error by the caller: a flag, a name or a configuration that does not suit the site. Nothing was changed.
+// UsageError is the caller's error: a flag, a name or a configuration that does not suit the site. Nothing was changed.
 type UsageError struct{ Err error }
 
 // Error returns Err's message.

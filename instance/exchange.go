@@ -9,15 +9,15 @@ import (
 
 // A reindex builds the new index in a separate folder, marks it as complete, and exchanges it with the old one by renaming. After an
 // interruption, either the old index or the complete new one exists. FinishReindex completes an exchange that has begun; a reindex
-// interrupted before the mark starts again.
+// interrupted before the mark starts over.
 const (
 	NewIndexName = "index.new"
 	OldIndexName = "index.old"
 	CompleteName = "complete"
 )
 
-// FinishReindex completes the exchange of an index whose successor is complete, and removes whatever else an interrupted reindex left:
-// these files contain the texts of all documents. The caller has the lock of the site.
+// FinishReindex completes the exchange if the new index is complete, and removes everything else that an interrupted reindex left, since
+// these files contain the texts of all documents. The caller must have locked the site.
 func FinishReindex(dir string) error {
 	next, now, old := filepath.Join(dir, NewIndexName), filepath.Join(dir, IndexName), filepath.Join(dir, OldIndexName)
 	if _, err := os.Stat(filepath.Join(next, CompleteName)); errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func FinishReindex(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	// Until now, the mark and the name of the new index may be in memory only.
+	// The mark and the name of the new index might not be on disk yet.
 	if err := errors.Join(syncDir(next), syncDir(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func FinishReindex(dir string) error {
 	return errors.Join(os.Remove(filepath.Join(now, CompleteName)), os.RemoveAll(old))
 }
 
-// MarkReindexed marks the new index as complete, once all of it is on disk. FinishReindex makes the mark durable.
+// MarkReindexed marks the new index as complete; all of it must be on disk. FinishReindex makes the mark durable.
 func MarkReindexed(dir string) error {
 	next := filepath.Join(dir, NewIndexName)
 	if err := syncDir(next); err != nil { // the names of the shards, whose files are on disk

@@ -55,7 +55,7 @@ func ReadBounded(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// PartOf names the part of a site that a file belongs to, by its path in the folder.
+// PartOf returns the part of a site to which a file belongs, by its path in the folder.
 func PartOf(rel string) string {
 	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
 	switch {

@@ -21,19 +21,19 @@ import (
 	"concordat/store"
 )
 
-// OneMachine returns the folder of the index on a site of one machine.
+// OneMachine returns the index folder of a site with one machine.
 func (o *Instance) OneMachine() string { return filepath.Join(o.Dir, IndexName, "00") }
 
-// fillBatch is the number of documents moved into the shards at a time.
+// fillBatch is the number of documents moved to the shards at once.
 const fillBatch = 100
 
-// fillCluster moves the documents of a one-machine index into the shards, if there is one.
+// fillCluster moves the documents of a one-machine index to the shards, if there is such an index.
 func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	dir := o.OneMachine()
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	err := cluster.Replay(ctx, dir) // applies the log that a killed process left
+	err := cluster.Replay(ctx, dir) // applies the log left by a killed process
 	var from *index.Shard
 	if err == nil {
 		from, err = index.Open(dir, index.Options{ReadOnly: true})
@@ -78,10 +78,10 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// fillTime is the maximum time that a shard may lack a master, for example while the node starts.
+// fillTime is the maximum time for which a shard may lack a master, for example while the node starts.
 const fillTime = 2 * time.Minute
 
-// Retry calls f until it no longer fails with concordat.ErrUnavailable, but at most for fillTime.
+// Retry calls f until it no longer fails with concordat.ErrUnavailable, for at most fillTime.
 func Retry(ctx context.Context, f func() error) error {
 	for end := time.Now().Add(fillTime); ; {
 		err := f()
@@ -96,7 +96,7 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Profile returns the index's data about a document, according to the policy of its library.
+// Profile returns the index's data about a document, according to its library's policy.
 func (o *Instance) Profile(ctx context.Context, d concordat.Document) (*concordat.Profile, error) {
 	l, err := o.Store.Catalogue.Library(ctx, d.Library)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -112,7 +112,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 		compare.Go(g, func() error {
 			there, err := o.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
 			if err == nil && there.Text == d.Text && there.Title == d.Title {
-				return nil // already removed by an interrupted start
+				return nil // an interrupted start has removed it
 			}
 			if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 				return err

@@ -20,10 +20,10 @@ type UnfitDocument struct {
 	Bare bool // known to have no cells, which is correct if it needs none
 }
 
-// unfitAtOnce is the number of documents that the index lists at a time.
+// unfitAtOnce is the number of documents that the index lists at once.
 const unfitAtOnce = 20_000
 
-// UnfitDocuments yields the documents in the libraries that are not correctly indexed by meaning, with their texts.
+// UnfitDocuments yields, with their texts, the libraries' documents that are not correctly indexed by meaning.
 func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library) iter.Seq2[UnfitDocument, error] {
 	return func(yield func(UnfitDocument, error) bool) {
 		for i := range libraries {
@@ -50,7 +50,7 @@ func UnfitDocuments(ctx context.Context, o *Instance, libraries []store.Library)
 	}
 }
 
-// SortedLibraries returns the libraries of the site in order of identity.
+// SortedLibraries returns the site's libraries ordered by identity.
 func SortedLibraries(ctx context.Context, db *store.DB) ([]store.Library, error) {
 	libraries, err := db.Catalogue.Libraries(ctx)
 	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
@@ -61,7 +61,7 @@ func SortedLibraries(ctx context.Context, db *store.DB) ([]store.Library, error)
 // transaction.
 const notedAtOnce = 20
 
-// NoteProfiles updates the catalogue with new profiles of documents that it has.
+// NoteProfiles updates the catalogue with new profiles of its documents.
 func NoteProfiles(ctx context.Context, db *store.DB, profiles []*concordat.Profile) error {
 	rows := make([]store.DocumentRow, len(profiles))
 	for i, p := range profiles {
@@ -77,15 +77,15 @@ func NoteProfiles(ctx context.Context, db *store.DB, profiles []*concordat.Profi
 	return nil
 }
 
-// At most this many documents, or bytes of their texts, are indexed together in the background, since other writes wait in the meantime.
+// These limit how many documents, and bytes of their texts, are indexed together in the background, since other writes have to wait.
 const (
 	fitAtOnce = 50
 	fitBytes  = 1 << 20
 )
 
-// FitMeaning gives all documents the cells of meaning that they lack, one after the other, while the site is served. It calls told with
-// the numbers of documents done and still to do. After an interruption, it resumes with the remaining documents. It ends early, without
-// an error, once the index by meaning is switched off.
+// FitMeaning gives all documents their missing meaning cells, one after another, while the site is served. It calls told with the numbers
+// of documents done and remaining. After an interruption, it resumes with the remaining documents. It returns early, without an error,
+// once indexing by meaning is switched off.
 func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {

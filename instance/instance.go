@@ -28,19 +28,19 @@ import (
 	"concordat/store"
 )
 
-// Names within the folder of a site.
+// These are names within a site's folder.
 const (
 	ConfigName = "concordat.yaml"
 	StoreName  = "site.db"
 	IndexName  = "index"
-	// IndexKeyName is the file with the key of the site's own fingerprints. Without the key, someone who gets hold of the index cannot test
+	// IndexKeyName is the file with the key of the site's own fingerprints. Without the key, someone who obtains the index cannot test
 	// guesses against it. A site without the file has public fingerprints.
 	IndexKeyName = "index.key"
 )
 
 const indexKeyBytes = 32
 
-// ReadIndexKey returns the key of the site's own fingerprints; or nil if they are public.
+// ReadIndexKey returns the key of the site's own fingerprints, or nil if they are public.
 func ReadIndexKey(dir string) ([]byte, error) {
 	key, err := os.ReadFile(filepath.Join(dir, IndexKeyName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -64,53 +64,53 @@ type Instance struct {
 	// With WithIndex, one of two is set: shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
-	// Node is used instead of shard in the serving process of a site of several machines.
+	// Node replaces shard in the serving process of a site with several machines.
 	Node       *cluster.Node
 	nodeServer *http.Server
 	nodeDone   chan struct{}                  // closed when nodeServer has ended
-	Failed     chan error                     // receives the reason why the node cannot continue
-	Trusted    *cluster.Trust                 // certificates of node
+	Failed     chan error                     // receives why the node cannot continue
+	Trusted    *cluster.Trust                 // certificates of the node
 	supervised bool                           // set by --supervised
-	ask        Ask                            // asks for the passphrase of the keystore
-	Index      concordat.Index                // whichever of shard, remote and Node exists
-	indexNote  string                         // names the index of shard in notes
+	ask        Ask                            // prompts for the keystore's passphrase
+	Index      concordat.Index                // shard, remote or Node, whichever exists
+	indexNote  string                         // identifies the index of shard in the store's records
 	ahead      uint64                         // result of compareIndex
 	lock       *os.File                       // nil with StoreOnly
-	Since      time.Time                      // when this process got the lock
-	Settled    site.Settled                   // what opening reconciled
-	Flags      map[string]string              // maps keys of the configuration that a flag has set to the flag
-	Live       atomic.Pointer[config.Config]  // config with later changes; nil: there are none
-	Next       atomic.Pointer[config.Config]  // configuration of the next start; nil: it is the same
-	Central    atomic.Int64                   // version of the settings of all nodes that live includes
+	Since      time.Time                      // when this process acquired the lock
+	Settled    site.Settled                   // work reconciled on opening
+	Flags      map[string]string              // configuration keys set by a flag, with the flag
+	Live       atomic.Pointer[config.Config]  // Config with later changes; nil: none
+	Next       atomic.Pointer[config.Config]  // configuration after the next start; nil: unchanged
+	Central    atomic.Int64                   // version of the settings for all nodes included in Live
 	Watch      *zk.Session                    // session that reports these settings; nil: none
-	Deleting   atomic.Bool                    // this process carries out deletions for all nodes
+	Deleting   atomic.Bool                    // whether this process performs deletions for all nodes
 	panics     atomic.Pointer[compare.Panics] // where panics are recorded; nil: in the log
 	keystore   atomic.Int64                   // version of the folder's copy of the shared keystore
-	encoding   atomic.Pointer[encoding]       // the encoder in use; nil: none
-	vectors    atomic.Pointer[encoded.Index]  // the index of its vectors; nil: none
-	opening    sync.Mutex                     // held while vectors is opened or closed
+	encoding   atomic.Pointer[encoding]       // encoder in use; nil: none
+	vectors    atomic.Pointer[encoded.Index]  // index of its vectors; nil: none
+	opening    sync.Mutex                     // held while opening or closing vectors
 	changed    chan struct{}                  // receives when documents have been added
-	setting    sync.Mutex                     // held while the configuration file is changed
+	setting    sync.Mutex                     // held while changing the configuration file
 }
 
-// Mode says which parts of a site a command needs.
+// Mode specifies the parts of a site that a command needs.
 type Mode int
 
 const (
 	StoreOnly Mode = iota
 	Locked         // the store, while no other process uses the index
 	WithIndex      // the store and the index
-	Serve          // the same, for the process that serves the site
+	Serve          // as WithIndex, for the process that serves the site
 )
 
-// Options say how a site is opened.
+// Options specify how to open a site.
 type Options struct {
-	Ask        Ask  // asks for the passphrase of the keystore; nil: nobody can be asked
-	Supervised bool // a service manager starts the process again when it ends
+	Ask        Ask  // prompts for the keystore's passphrase; nil: no prompt
+	Supervised bool // a service manager restarts the process when it ends
 }
 
-// Open opens the site in dir, which init created. Close closes it. It fails with a UsageError if there is no site or its
-// configuration is invalid, and with concordat.ErrLocked if another process has what mode needs.
+// Open opens the site in dir, which init created. The caller must Close it. It fails with a UsageError if there is no site or its
+// configuration is invalid, and with concordat.ErrLocked if another process uses what mode needs.
 func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, error) {
 	c, err := ReadConfig(dir)
 	if err != nil {
@@ -223,7 +223,7 @@ func (o *Instance) ShardOptions() index.Options {
 		StockSegments: o.Config.Index.StockSegments}
 }
 
-// Close closes what is open.
+// Close closes all open parts.
 func (o *Instance) Close() error {
 	var errs []error
 	errs = append(errs, o.encoding.Load().close())

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// filesToJoin returns the files that another machine of this site needs: its configuration with the files that it names, and its keys. The
-// keystore itself is in the store.
+// filesToJoin returns the files that another machine of this site needs: the configuration with the files that it references, and the
+// keys. The keystore itself is in the store.
 func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))
 	if err != nil {
@@ -45,13 +45,13 @@ func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	return out, nil
 }
 
-// CoordinatorFiles are the parameters of a coordinator's address that name files; see ZookeeperAddress.
+// CoordinatorFiles are the parameters of a coordinator's address that contain file names; see ZookeeperAddress.
 var CoordinatorFiles = []string{"account", "ca", "certificate", "key"}
 
-// CoordinatorFile is the prefix of the name of a copy of one of these files.
+// CoordinatorFile is the prefix for names of copies of these files.
 const CoordinatorFile = "zookeeper-"
 
-// FilesOfCoordinator returns the files that the address names, by the names of their copies.
+// FilesOfCoordinator returns the files in the address, keyed by the names of their copies.
 func FilesOfCoordinator(address string) map[string]string {
 	out := map[string]string{}
 	_, query, _ := strings.Cut(address, "?")

@@ -17,14 +17,14 @@ import (
 	"concordat/store"
 )
 
-// Names within the folder of a site.
+// These are names within a site's folder.
 const (
 	KeystoreName = "keystore"
 	KeyFileName  = "keystore.key"
 )
 
-// Sources of the secret of the keystore, in this order: the file that these variables name, the service manager's credential, the key file
-// in the folder, and, for a passphrase, the terminal.
+// The secret of the keystore comes from the first of these sources: the file named by these variables, the service manager's credential,
+// the key file in the folder, and, for a passphrase, the terminal.
 const (
 	KeyFileVariable    = "CONCORDAT_KEY_FILE"        // 32 bytes
 	PassphraseVariable = "CONCORDAT_PASSPHRASE_FILE" // one line
@@ -38,12 +38,12 @@ var ErrNoKeys = errors.New("this site has no keys; make them with concordat site
 type Keystore struct {
 	Path   string
 	Secret crypto.Secret
-	// Shared, if not nil, contains the keystore that all nodes of the site share; the file is then this node's copy.
+	// Shared, unless nil, contains the keystore shared by all nodes of the site; the file is then this node's copy.
 	Shared *store.DB
-	opens  *crypto.Secret // secret after an Update; nil: use Secret
+	opens  *crypto.Secret // secret after an Update; nil: Secret
 }
 
-// OpenKeystore opens the keystore of the site; see OpenKeystore.
+// OpenKeystore opens the site's keystore; see the function OpenKeystore.
 func (o *Instance) OpenKeystore() (*Keystore, *crypto.Identity, error) {
 	k, id, err := OpenKeystore(o.Dir, o.ask)
 	if err == nil {
@@ -52,7 +52,7 @@ func (o *Instance) OpenKeystore() (*Keystore, *crypto.Identity, error) {
 	return k, id, err
 }
 
-// OpenKeystore finds the keystore of the folder and its secret, and opens it. It fails with ErrNoKeys if there is none.
+// OpenKeystore finds the folder's keystore and its secret, and opens it. It fails with ErrNoKeys if there is none.
 func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 	k := &Keystore{Path: filepath.Join(dir, KeystoreName)}
 	b, err := keyfile.Bytes(k.Path)
@@ -72,8 +72,8 @@ func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 	return k, id, nil
 }
 
-// Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, change may be called several times, each
-// time with the changes that other nodes have made in the meantime.
+// Update changes the identity in the keystore; see keyfile.Update. If nodes share the keystore, it may call change several times, each
+// time with the changes made by other nodes in the meantime.
 func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	if k.Shared != nil {
 		return k.updateShared(ctx, change)
@@ -118,7 +118,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 	return crypto.Secret{}, Usagef("no key for the keystore: %s does not exist; name it with %s", strings.Join(paths, " or "), KeyFileVariable)
 }
 
-// PassphraseFrom reads a passphrase from the first line of a file that only its owner may read.
+// PassphraseFrom reads a passphrase from the first line of a file, which must be readable only by its owner.
 func PassphraseFrom(path string) (crypto.Secret, error) {
 	b, err := readSmall(path, maxSecret)
 	if err != nil {
@@ -131,7 +131,7 @@ func PassphraseFrom(path string) (crypto.Secret, error) {
 	return crypto.Passphrase([]byte(line)), nil
 }
 
-// RawKeyFrom reads a key of 32 bytes from a file that only its owner may read.
+// RawKeyFrom reads a key of 32 bytes from a file, which must be readable only by its owner.
 func RawKeyFrom(path string) (crypto.Secret, error) {
 	b, err := readSmall(path, maxSecret)
 	if err != nil {
@@ -143,10 +143,10 @@ func RawKeyFrom(path string) (crypto.Secret, error) {
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// maxSecret bounds a file with a passphrase or key, in bytes.
+// maxSecret is the maximum size of a passphrase or key file, in bytes.
 const maxSecret = 4096
 
-// readSmall reads a small secret file, which only its owner may be able to read.
+// readSmall reads a small secret file, which must be readable only by its owner.
 func readSmall(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -197,12 +197,12 @@ func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardField
 	})
 }
 
-// CardAge is the age from which a site that has its root key makes a new card, so that partners that fetch it daily always know the keys
-// for the coming weeks.
+// CardAge is the age at which a site with its root key makes a new card, so that partners, which fetch it daily, always know the keys for
+// the coming weeks.
 const CardAge = 7 * 24 * time.Hour
 
-// RefreshCard makes a new card if the root key is here and the card is a week old, and destroys expired private keys. It
-// returns the identity and card now in force; changed reports whether either is new.
+// RefreshCard makes a new card if the keystore has the root key and the card is a week old, and destroys expired private keys. It returns
+// the current identity and card; changed reports whether either is new.
 func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Identity, card *crypto.Card,
 	now time.Time) (*crypto.Identity, *crypto.Card, bool, error) {
 	if id.HasRoot() && card != nil && now.After(card.NotBefore.Add(CardAge)) {
@@ -228,13 +228,13 @@ func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Iden
 	return next, card, true, nil
 }
 
-// Ask asks a person for the passphrase of a keystore.
+// Ask prompts a person for the passphrase of a keystore.
 type Ask func(prompt string) (crypto.Secret, error)
 
-// PartnerName returns a site's identity as the store and the rest of the program write it.
+// PartnerName returns a site's identity in the form that the store and the rest of the program use.
 func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
 
-// SigningIdentity returns the identity that signs for the site in dir, or nil if it has no keys. A keystore under a passphrase
+// SigningIdentity returns the identity that signs for the site in dir, or nil if it has no keys. A keystore protected by a passphrase
 // signs only if the passphrase is in a file: writing a report never prompts.
 func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	b, err := keyfile.Bytes(filepath.Join(dir, KeystoreName))
@@ -259,8 +259,8 @@ type CardEndsError struct{ On string } // a day
 
 func (e CardEndsError) Error() string { return "it ends on " + e.On }
 
-// CardState returns the time until which a card is in force, or an error: the given error of reading it, ErrNoCard, the reason why it is
-// not in force, or a CardEndsError.
+// CardState returns when a card expires, or an error: the given error, ErrNoCard, the reason why the card is not in force, or a
+// CardEndsError.
 func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	switch {
 	case err != nil:
@@ -275,5 +275,6 @@ func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	return card.NotAfter.Local().Format(time.DateOnly), nil
 }
 
-// cardWarning is how long before it expires a card needs attention. If the keystore has the root key, the card is renewed long before that.
+// cardWarning is how long before its expiry a card needs attention. If the keystore has the root key, the card is renewed long before
+// that.
 const cardWarning = 14 * 24 * time.Hour

@@ -17,11 +17,11 @@ import (
 	"concordat/store"
 )
 
-// Settings of the store about keys.
+// These are the store's settings about keys.
 const (
-	keysMadeSetting   = "keys made"         // the site has made keys at some time
+	keysMadeSetting   = "keys made"         // the site has made keys before
 	rootAskedSetting  = "root key asked"    // an administrator postponed the export of the root key
-	RootExportSetting = "root key exported" // time of the export
+	RootExportSetting = "root key exported" // when the root key was exported
 )
 
 // CardFields returns the fields of a first card: the site's name, and no address.
@@ -29,16 +29,16 @@ func (o *Instance) CardFields() crypto.CardFields {
 	return crypto.CardFields{Name: cardName(o), Modes: crypto.ModeSealed}
 }
 
-// cardName returns the title of the site, cut to fit on a card, or its identifier if it has no title.
+// cardName returns the site's title, shortened to fit on a card, or its identifier if it has no title.
 func cardName(o *Instance) string {
 	return cmp.Or(crypto.CardName(o.Now().Site.Title), string(o.Config.Site.ID))
 }
 
-// ErrRootAway means that a new card needs the root key, which is kept elsewhere.
+// ErrRootAway means that a new card needs the root key, which is stored elsewhere.
 var ErrRootAway = errors.New("the root key is kept elsewhere")
 
-// NameCard makes a new card if the present one lacks the site's title, which is the name that partners see. If unnamed is set, it leaves a
-// card with a chosen name, and replaces only a card that has the site's identifier because the site had no title yet. It does nothing for a
+// NameCard makes a new card if the current one lacks the site's title, which is the name that partners see. If unnamed is set, it keeps a
+// card with a chosen name, and replaces only a card with the site's identifier, made when the site had no title. It does nothing for a
 // site without keys, card or title, and fails with ErrRootAway if it cannot make a card.
 func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (made bool, err error) {
 	id, err := SigningIdentity(o.Dir, nil)
@@ -62,10 +62,10 @@ func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (ma
 	return err == nil, err
 }
 
-// EnsureKeys makes keys and a card without an address for a site that has never had any, so that everything it issues is signed, beginning
-// with the first report. made reports whether it did. It does nothing for a site that once had keys or has partners that know it by its
-// keys: these must come back from a backup. It also does nothing for a site of several machines, since each machine needs the key of the
-// keystore.
+// EnsureKeys makes keys and a card without an address for a site that has never had keys, so that all its documents are signed, starting
+// with the first report. made reports whether it did. It does nothing for a site that had keys before or has partners that know it by its
+// keys: those keys must be restored from a backup. It also does nothing for a site with several machines, since every machine needs the
+// keystore's key.
 func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -87,7 +87,7 @@ func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	return true, err
 }
 
-// MakeKeys makes the keys of a site that has none, and a card without an address. The keystore opens with the secret.
+// MakeKeys makes keys for a site without any, and a card without an address. secret opens the keystore.
 func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.Identity, error) {
 	now := time.Now()
 	id, err := crypto.New(now, rand.Reader)
@@ -114,9 +114,9 @@ func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.
 	return id, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
 }
 
-// ResumeKeys makes working keys for a site whose keystore is lost or does not open, from its exported root key, and a card that announces
-// them to partners. The keystore opens with secret and contains the root key if keep is set. An existing keystore is moved aside, and
-// ResumeKeys returns its new name. ResumeKeys fails if the keystore opens or if the root key belongs to another site.
+// ResumeKeys restores a site whose keystore is lost or cannot be opened. It uses the exported root key to make working keys, and a card
+// that announces them to partners. secret opens the keystore, which contains the root key if keep is set. ResumeKeys renames an existing
+// keystore and returns its new name. It fails if the keystore can be opened or if the root key belongs to another site.
 func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Secret, keep bool) (id *crypto.Identity, aside string,
 	err error) {
 	path := filepath.Join(o.Dir, KeystoreName)
@@ -175,8 +175,8 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	return id, aside, err
 }
 
-// Relock makes the keystore open with a new secret: the key in keyFile or, if keyFile is empty, a passphrase. It removes the key file in
-// the folder unless that is keyFile. The site must not be served meanwhile, since the serving process could no longer open the keystore.
+// Relock changes the secret that opens the keystore: the key in keyFile or, if keyFile is empty, a passphrase. It removes the key file in
+// the folder unless that is keyFile. The site must not be running, since the serving process could no longer open the keystore.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {
 		return nil, Usagef("the site is served: stop concordat serve first, since it opens the keystore as it is")
@@ -205,34 +205,34 @@ func absolute(path string) string {
 	return path
 }
 
-// MakeKeyFile returns the key in the file, which it creates if missing.
+// MakeKeyFile returns the key in the file and creates the file if it is missing.
 func MakeKeyFile(path string) (crypto.Secret, error) {
 	s, err := RawKeyFrom(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
 	b := make([]byte, 32)
-	rand.Read(b) // never fails
+	rand.Read(b) // cannot fail
 	if err := keyfile.Replace(path, b); err != nil {
 		return crypto.Secret{}, err
 	}
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// KeysState describes the state of the site's keys for people.
+// KeysState describes the state of the site's keys for display.
 type KeysState struct {
 	Site     crypto.SiteID
-	Made     bool      // there are keys, and they can be opened
-	Root     bool      // the root key is in the keystore
-	Exported time.Time // when the root key was written elsewhere; zero: never
-	Asked    bool      // an administrator said "not now"
+	Made     bool      // keys exist and can be opened
+	Root     bool      // the keystore contains the root key
+	Exported time.Time // when the root key was exported; zero: never
+	Asked    bool      // an administrator answered "not now"
 	Card     *crypto.Card
 }
 
 // WantsExport reports whether to ask for the export of the root key.
 func (k KeysState) WantsExport() bool { return k.Made && k.Root && k.Exported.IsZero() && !k.Asked }
 
-// Keys returns the state of the site's keys. If the keystore's passphrase cannot be asked for, Made is false.
+// Keys returns the state of the site's keys. If the keystore needs a passphrase but cannot prompt for it, Made is false.
 func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	id, err := SigningIdentity(o.Dir, o.ask)
 	if err != nil || id == nil {
@@ -257,13 +257,13 @@ func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	return out, err
 }
 
-// PutOffRoot records that the export of the root key was postponed, so that no one is asked again. The notes are added to the audit in the
-// same transaction.
+// PutOffRoot records that the export of the root key was postponed, so that the question is not repeated. It adds the notes to the audit
+// in the same transaction.
 func (o *Instance) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
 	return o.set(ctx, rootAskedSetting, "not now", notes)
 }
 
-// set stores a setting and the audit entries about it, in one transaction.
+// set stores a setting and its audit entries in one transaction.
 func (o *Instance) set(ctx context.Context, name, value string, notes []store.AuditNote) error {
 	return o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.SetSetting(ctx, name, value); err != nil {
@@ -273,8 +273,8 @@ func (o *Instance) set(ctx context.Context, name, value string, notes []store.Au
 	})
 }
 
-// LockedRoot returns the root key of the site encrypted with a passphrase, and records that it was exported. The key stays in the keystore.
-// The notes are added to the audit in the same transaction.
+// LockedRoot returns the site's root key encrypted with a passphrase, and records the export. The key stays in the keystore. It adds the
+// notes to the audit in the same transaction.
 func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, notes ...store.AuditNote) ([]byte, error) {
 	_, id, err := o.OpenKeystore()
 	if err != nil {
@@ -290,8 +290,8 @@ func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, not
 	return b, o.set(ctx, RootExportSetting, time.Now().UTC().Format(time.RFC3339), notes)
 }
 
-// RefreshKeys renews the card of a site that has its root key and removes expired private keys. It does nothing if the site has no keys or
-// its keystore needs a passphrase that cannot be asked for.
+// RefreshKeys renews the card of a site that has its root key and removes expired private keys. It does nothing if the site has no keys
+// or if its keystore needs a passphrase and cannot prompt for it.
 func (o *Instance) RefreshKeys(ctx context.Context) error {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil {

@@ -15,11 +15,11 @@ import (
 	"concordat/store"
 )
 
-// To partners, all nodes are one site. A change that one node makes in the keystore, for example to the keys of the week that the card
-// announces, is needed by the others at once. So the store contains the keystore, encrypted like its file, and each node has a copy; the
-// secret that opens it stays out of the store.
+// Partners see all nodes as one site. A change that one node makes to the keystore, for example to the week's keys on the card, must
+// reach the others immediately. Therefore the store contains the keystore, encrypted like its file, and each node has a copy; the secret
+// that opens it is never in the store.
 
-// SharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
+// SharedKeys returns the store in which the site's nodes share the keystore, or nil for a site with one machine.
 func (o *Instance) SharedKeys() *store.DB {
 	if !o.Clustered() {
 		return nil
@@ -27,7 +27,7 @@ func (o *Instance) SharedKeys() *store.DB {
 	return o.Store
 }
 
-// SyncKeystore updates this node's copy of the keystore from the shared one. The first node that has a keystore shares it with the others.
+// SyncKeystore updates this node's copy of the keystore from the shared one. The first node with a keystore shares it with the others.
 func (o *Instance) SyncKeystore(ctx context.Context) error {
 	db := o.SharedKeys()
 	if db == nil {

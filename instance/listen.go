@@ -17,7 +17,7 @@ func Listen(key, flag, address string) (net.Listener, error) {
 	if flag != "" {
 		how = fmt.Sprintf("give another with %s, or %s", flag, how)
 	}
-	_, port, _ := net.SplitHostPort(address) // the configuration has checked its form
+	_, port, _ := net.SplitHostPort(address) // the form was checked with the configuration
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s: %s is in use by another program, perhaps by another site: stop it, or %s (port 0 takes any that is free)",

@@ -12,9 +12,8 @@ import (
 	"concordat"
 )
 
-// LockIndex takes the lock that is needed to use, rebuild or exchange the index of a site, or fails at once with concordat.ErrLocked.
-// Closing the file or ending the process releases the lock. The shard has a lock of its own, which does not survive the exchange of its
-// folder.
+// LockIndex takes the lock required to use, rebuild or exchange a site's index, or fails immediately with concordat.ErrLocked. Closing
+// the file or ending the process releases the lock. The shard's own lock does not outlast the exchange of its folder.
 func LockIndex(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

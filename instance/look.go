@@ -15,13 +15,13 @@ import (
 	"concordat/instance/config"
 )
 
-// Observer is a view of the cluster from outside.
+// Observer observes the cluster without being a member.
 type Observer struct {
 	coord.Session
 	Seen coord.View
 }
 
-// Next waits for another view.
+// Next waits for the next view.
 func (w *Observer) Next(ctx context.Context) error {
 	select {
 	case v, ok := <-w.Session.View():
@@ -35,7 +35,7 @@ func (w *Observer) Next(ctx context.Context) error {
 	}
 }
 
-// AwaitSelf returns the address at which other nodes reach this one, which admits new nodes.
+// AwaitSelf waits until this node is live, and returns the address at which other nodes reach it and which admits new nodes.
 func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) (coord.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, selfTime)
 	defer cancel()
@@ -52,19 +52,19 @@ func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) 
 	}
 }
 
-// selfTime is how long a serving node may take to become live.
+// selfTime is the maximum time for a serving node to become live.
 const selfTime = 30 * time.Second
 
-// ClusterState is the state of a cluster, as one of its machines knows it.
+// ClusterState is the state of a cluster as one of its machines sees it.
 type ClusterState struct {
-	View   coord.View          `json:"view"`   // as the coordinator last reported it
-	Nodes  []cluster.NodeState `json:"nodes"`  // this one and those that answered
-	Silent map[string]string   `json:"silent"` // live nodes that did not answer in time, and why
-	Store  string              `json:"store"`  // why the database cannot be used; empty: it answers
+	View   coord.View          `json:"view"`   // the coordinator's last report
+	Nodes  []cluster.NodeState `json:"nodes"`  // this node and those that answered
+	Silent map[string]string   `json:"silent"` // live nodes that did not answer in time, with the reason
+	Store  string              `json:"store"`  // why the database is unusable; empty: it answers
 }
 
-// LookAtCluster asks the coordinator of the site in dir and, in parallel, the live nodes for their state. It needs neither the
-// store nor a serving process.
+// LookAtCluster requests the state of the cluster from the coordinator of the site in dir and, in parallel, from the live nodes. It needs
+// neither the store nor a serving process.
 func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.Duration) (out *ClusterState, err error) {
 	o := &Instance{Dir: dir, Config: c}
 	session, err := o.Coordinator(ctx, "")
@@ -90,7 +90,7 @@ func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.D
 	return out, nil
 }
 
-// Take records the nodes' answers, in order of name.
+// Take records the nodes' answers, ordered by name.
 func (c *ClusterState) Take(states map[coord.NodeID]cluster.NodeState, silent map[coord.NodeID]error) {
 	for _, id := range slices.Sorted(maps.Keys(states)) {
 		c.Nodes = append(c.Nodes, states[id])
@@ -129,7 +129,7 @@ func ShardState(v *coord.View, s coord.Shard) ShardLine {
 	return line
 }
 
-// AuthorityOf returns a live node that has the authority's key, preferring this node.
+// AuthorityOf returns a live node with the authority's key, preferably this node.
 func AuthorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node, error) {
 	if l.Members[me].Authority {
 		return coord.Node{ID: me}, nil

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// Membership returns the store's record of a federation; an unknown one is a usage error.
+// Membership returns the store's record of a federation; for an unknown one, it returns a usage error.
 func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, 
 	return ms[i], nil
 }
 
-// Members returns the sites that are currently in the federation.
+// Members returns the sites currently in the federation.
 func Members(m store.Membership) []concordat.SiteID {
 	var sites []concordat.SiteID
 	for _, x := range m.Members {
@@ -35,7 +35,7 @@ func Members(m store.Membership) []concordat.SiteID {
 	return sites
 }
 
-// Library returns the named library; an unknown one is a usage error that lists the existing ones.
+// Library returns the named library; for an unknown one, it returns a usage error that lists the existing ones.
 func (o *Instance) Library(ctx context.Context, name string) (store.Library, error) {
 	l, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 	if !errors.Is(err, concordat.ErrNotFound) {
@@ -55,7 +55,7 @@ func (o *Instance) Library(ctx context.Context, name string) (store.Library, err
 	return l, Usagef("no library %s: there are %s", name, NameList(names))
 }
 
-// Partner returns a partner by identity in any form, or by the name it was given here.
+// Partner returns a partner by its identity in any form, or by its name on this site.
 func (o *Instance) Partner(ctx context.Context, text string) (store.Partner, error) {
 	site := concordat.SiteID(text)
 	if id, err := crypto.ParseSiteID(text); err == nil {

@@ -12,7 +12,7 @@ import (
 // LTIKeyName is the file with the keys that sign the site's messages to learning platforms.
 const LTIKeyName = "lti-keys.json"
 
-// LTIKeys reads the keys of the site in dir, and creates them if there are none.
+// LTIKeys reads the keys of the site in dir, and creates them if they do not exist.
 func LTIKeys(dir string) (*lti.Keys, error) {
 	path := filepath.Join(dir, LTIKeyName)
 	b, err := os.ReadFile(path)
@@ -33,17 +33,17 @@ func LTIKeys(dir string) (*lti.Keys, error) {
 	return keys, WriteLTIKeys(path, keys)
 }
 
-// WriteLTIKeys replaces the keys completely or not at all. They are on disk once it has returned.
+// WriteLTIKeys replaces the keys atomically; they are on disk when it returns.
 func WriteLTIKeys(path string, keys *lti.Keys) error {
 	b, err := keys.Marshal()
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), LTIKeyName+".*") // only its owner can read it
+	f, err := os.CreateTemp(filepath.Dir(path), LTIKeyName+".*") // readable only by its owner
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is already renamed unless something failed
+	defer func() { _ = os.Remove(f.Name()) }() // on success it has been renamed
 	_, err = f.Write(b)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// CellsMade says how this process indexes documents by meaning, in the form of coord.Node.
+// CellsMade describes how this process indexes documents by meaning, in the form of coord.Node.
 func (o *Instance) CellsMade() string {
 	if d := o.Profiler.CellsDigest(); d != "" {
 		return d
@@ -20,7 +20,7 @@ func (o *Instance) CellsMade() string {
 	return coord.MeaningOff
 }
 
-// meant returns what the index should contain about the documents of a library.
+// meant returns what the index should contain about the meaning of a library's documents.
 func (o *Instance) meant(l *store.Library) index.Meant {
 	switch {
 	case !o.Profiler.Meaning():
@@ -31,8 +31,8 @@ func (o *Instance) meant(l *store.Library) index.Meant {
 	return index.MeantCells
 }
 
-// Unfit returns documents of a library that are not indexed by meaning as the configuration and the library's policy require: those after
-// the given one, in order of identity, at most limit. Its errors are those of cluster.Renewer.
+// Unfit returns documents of a library that are not indexed by meaning as the configuration and the library's policy require. It returns
+// those after the given one, ordered by identity, at most limit. It fails like cluster.Renewer.
 func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
 	x, ok := o.Index.(cluster.Renewer)
 	if !ok {
@@ -41,7 +41,7 @@ func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.
 	return x.Unfit(ctx, o.CellsMade(), index.UnfitQuery{Library: l.ID, Want: o.meant(l), After: after, Limit: limit})
 }
 
-// AllUnfit counts, for all libraries, the documents that Unfit returns.
+// AllUnfit counts the documents that Unfit returns, over all libraries.
 func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
@@ -57,11 +57,11 @@ func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
 	return all, nil
 }
 
-// bareLooked bounds the documents without cells whose texts are examined.
+// bareLooked is the maximum number of documents without cells whose texts are examined.
 const bareLooked = 1000
 
-// checkMeaning counts documents that are not indexed by meaning as they should be. Unless quick is set, it examines the first documents
-// known to have no cells: if one of them has prose, its library was not indexed by meaning before, and others may lack cells too.
+// checkMeaning counts documents that are not indexed by meaning as required. Unless quick is set, it examines the first documents known
+// to have no cells. If any contains prose, its library was previously not indexed by meaning, and other documents might lack cells too.
 func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool) error {
 	u, err := o.AllUnfit(ctx)
 	if errors.Is(err, concordat.ErrRefused) {
@@ -82,7 +82,7 @@ func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool
 	return err
 }
 
-// lackingBare examines documents that are known to have no cells, at most bareLooked, and returns how many should have some.
+// lackingBare examines at most bareLooked documents known to have no cells, and returns how many should have some.
 func (o *Instance) lackingBare(ctx context.Context) (looked, lacking int, err error) {
 	libraries, err := o.Store.Catalogue.Libraries(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (o *Instance) lackingBare(ctx context.Context) (looked, lacking int, err er
 			}
 			d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: libraries[i].ID, Document: x.ID})
 			if errors.Is(err, concordat.ErrNotFound) {
-				continue // deleted since
+				continue // deleted in the meantime
 			}
 			if err != nil {
 				return looked, lacking, err

@@ -24,11 +24,11 @@ import (
 	"concordat/site/compare"
 )
 
-// This file opens a machine of a site of several machines.
+// This file opens a machine of a site with several machines.
 
 const (
-	ClusterName = "cluster" // folder of certificates, within the site's
-	// NodeDirName is the folder of the node's copies, within that of the index.
+	ClusterName = "cluster" // folder of certificates within the site's folder
+	// NodeDirName is the folder of the node's copies within the index folder.
 	NodeDirName = "cluster"
 	joinTime    = 30 * time.Second
 	// Limits of connections between nodes.
@@ -36,12 +36,12 @@ const (
 	nodeIdleTime   = 2 * time.Minute
 )
 
-// Coordinator begins a session with the coordinator at the address; if node is empty, it only observes.
+// Coordinator begins a session with the coordinator at the address; if node is empty, the session only observes.
 func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
 	return o.CoordinatorOf(ctx, node, false)
 }
 
-// CoordinatorOf is Coordinator, but may create the site's root in it.
+// CoordinatorOf is like Coordinator but can create the site's root there.
 func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
 	address := o.Config.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
@@ -53,7 +53,7 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 			return nil, err
 		}
 		options.Site, options.Node, options.Found = o.Config.Site.ID, node, found
-		if node != "" || found { // an observer may be about to change the scheme
+		if node != "" || found { // an observer might be about to change the scheme
 			options.Scheme = string(o.Profiler.Scheme())
 		}
 		if node != "" {
@@ -64,8 +64,9 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 	return nil, Usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
-// ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark: account, ca, certificate and key name
-// files for the account and for TLS; with only tls=yes, the system's authorities are used; timeout is the session timeout, for example 10s.
+// ZookeeperAddress parses zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark. The parameters account, ca,
+// certificate and key are files for the account and for TLS; with only tls=yes, the system's authorities apply. The parameter timeout is
+// the session timeout, for example 10s.
 func ZookeeperAddress(address string) (o zk.Options, err error) {
 	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // an address with several hosts is not a URL
 	servers, root, _ := strings.Cut(place, "/")
@@ -95,7 +96,7 @@ func ZookeeperAddress(address string) (o zk.Options, err error) {
 // Clustered reports whether the site has several machines.
 func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" }
 
-// Trust returns the certificates of this node. It fails with a UsageError if the machine belongs to no cluster.
+// Trust returns the certificates of this node. It fails with a UsageError if the machine does not belong to a cluster.
 func (o *Instance) Trust() (*cluster.Trust, error) {
 	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -137,7 +138,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	if address == "" {
 		address = l.Addr().String()
 	}
-	o.Failed, o.Trusted = make(chan error, 2), t // the node's own reason, and an order to restart
+	o.Failed, o.Trusted = make(chan error, 2), t // room for the node's own reason and a request to restart
 	var restart func()
 	if o.supervised || Supervised() {
 		restart = sync.OnceFunc(func() { o.Failed <- ErrRestart })
@@ -189,7 +190,7 @@ func Version() string {
 	return ""
 }
 
-// mayJoin checks that this machine is a member before its name is registered anywhere: a removed machine must not keep others from using
+// mayJoin checks that this machine is a member before registering its name anywhere: a removed machine must not prevent others from using
 // the name.
 func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	look, err := o.Coordinator(ctx, "")
@@ -222,7 +223,7 @@ func (o *Instance) closeNode() error {
 	return err
 }
 
-// Stats returns the sizes of the index; in a cluster, those of this machine's copies.
+// Stats returns the statistics of the index or, in a cluster, of this machine's copies.
 func (o *Instance) Stats() index.Stats {
 	switch {
 	case o.Node != nil:
@@ -233,7 +234,7 @@ func (o *Instance) Stats() index.Stats {
 	return index.Stats{}
 }
 
-// IndexReady returns an error that says why the index cannot be used, or nil.
+// IndexReady returns why the index cannot be used, or nil.
 func (o *Instance) IndexReady() error {
 	switch {
 	case o.Node != nil:
@@ -244,7 +245,7 @@ func (o *Instance) IndexReady() error {
 	return nil
 }
 
-// IndexDocuments returns how many documents the index has on all machines.
+// IndexDocuments returns the number of documents in the index on all machines.
 func (o *Instance) IndexDocuments(ctx context.Context) (int, error) {
 	if o.Node != nil {
 		return o.Node.Documents(ctx)

@@ -17,18 +17,18 @@ import (
 	"concordat/store"
 )
 
-// The store of a site of one machine records the last log record that the index has acknowledged. Each start compares the two: if the index
-// is behind, it has lost documents, and the site does not open; if the store is behind, it has lost records of documents, and takes them
-// from the index again.
+// On a site with one machine, the store records the last log record that the index has acknowledged. Each start compares the two. If the
+// index is behind, it has lost documents, and the site does not open; if the store is behind, it has lost records of documents and takes
+// them from the index again.
 
-// identityName is a file in the folder of an index that distinguishes the index from earlier and later ones. A new index, made by reindex
-// or restore, has no notes.
+// identityName is a file in an index folder that distinguishes the index from earlier and later ones. A new index, made by reindex or
+// restore, has no records.
 const identityName = "identity"
 
-// lostSetting holds the identity of an index that has lost acknowledged changes.
+// lostSetting is the setting with the identity of an index that has lost acknowledged changes.
 const lostSetting = "index.lost"
 
-// notedIndex is an index whose changes the store records when they are acknowledged.
+// notedIndex is an index whose acknowledged changes the store records.
 type notedIndex struct {
 	concordat.Index
 	cluster.Renewer
@@ -56,7 +56,8 @@ func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 
 // Delete implements concordat.Index.
 func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
-	// Their vectors are deleted first, so that they never outlive the documents, and once more in case they were being made meanwhile.
+	// Delete their vectors first, so that vectors never outlive their documents, and once more in case they were being made in the
+	// meantime.
 	err := forgetVectors(ctx, n.o, refs)
 	if err == nil {
 		err = n.Index.Delete(ctx, refs...)
@@ -79,7 +80,7 @@ func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, e
 	return done, noteIndex(ctx, n.o)
 }
 
-// Purge removes the bytes of deleted documents; concordat.Index does not require it.
+// Purge removes the bytes of deleted documents; concordat.Index does not require this method.
 func (n notedIndex) Purge(ctx context.Context) error {
 	if x := n.o.vectors.Load(); x != nil {
 		if err := x.Purge(ctx); err != nil {
@@ -95,9 +96,9 @@ func noteIndex(ctx context.Context, o *Instance) error {
 	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
 }
 
-// compareIndex sets indexNote, the name of the index in notes, and returns by how many changes the index is ahead of the store's notes, or
-// 0 if nothing was noted. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once, before the
-// first change.
+// compareIndex sets indexNote, the name of the index in the store's records, and returns by how many changes the index is ahead of them,
+// or 0 if there are no records. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once, before
+// the first change.
 func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	path := filepath.Join(o.Dir, IndexName, "00", identityName)
 	if o.shard.Stats().Documents == 0 {
@@ -126,7 +127,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	}
 	at, last := o.shard.Applied(), noted[0]
 	end := at.Seq
-	if at.Epoch > last.Epoch { // opening has begun an epoch, which adds a record
+	if at.Epoch > last.Epoch { // opening began an epoch, which adds a record
 		end--
 	}
 	if end < last.Record {
@@ -135,11 +136,11 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 		}
 		return 0, lost(fmt.Sprint(last.Record - end))
 	}
-	return at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)), nil // each start since has begun an epoch
+	return at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)), nil // each start since then has begun an epoch
 }
 
-// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is empty or has
-// disappeared. One that has an identity lost nothing unnoticed, or somebody gave it one to go on without the documents.
+// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is empty or missing. An
+// index with an identity has lost nothing unnoticed, unless someone wrote an identity in order to continue without the documents.
 func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
 	if _, err := os.Lstat(filepath.Join(o.Dir, IndexName, "00", identityName)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -166,7 +167,7 @@ func identityOf(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		b = []byte(strings.ToLower(rand.Text()))
-		err = keyfile.Replace(path, b) // must survive a power cut, or the notes would belong to another index
+		err = keyfile.Replace(path, b) // must survive a power failure, or the records would belong to a different index
 	}
 	if err == nil && len(b) == 0 || len(b) > 64 {
 		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))
@@ -174,8 +175,8 @@ func identityOf(path string) (string, error) {
 	return string(b), err
 }
 
-// retake adds to the catalogue the documents that the index has and the store has lost. intakes are the additions that the store knows have
-// begun; these are settled afterwards.
+// retake adds to the catalogue the documents that are in the index but that the store has lost. intakes are the additions recorded as
+// begun; they are settled afterwards.
 func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
 	extra, err := extraRefs(ctx, o)
 	if err != nil {
@@ -194,7 +195,7 @@ func retake(ctx context.Context, o *Instance, intakes []store.Intake) error {
 			return fmt.Errorf("%s: %w", r, err)
 		}
 		if _, err := o.Store.Catalogue.Library(ctx, r.Library); errors.Is(err, concordat.ErrNotFound) {
-			continue // doctor reports it
+			continue // the command doctor reports it
 		} else if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// DateOf returns the date of a document: the given one or, without one, the date of its file. A date in the future is ignored, since the
-// clock was wrong or someone chose the date.
+// DateOf returns the date of a document: the given one or, if none is given, the date in its file. It ignores a date in the future, since
+// the clock was wrong or someone chose the date.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
 		return concordat.Date(given), concordat.DateGiven
@@ -28,7 +28,7 @@ func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrig
 	return "", ""
 }
 
-// TimeOf returns the time of day at which a document was made, if DateOf took its date from the file and the file gives the time.
+// TimeOf returns the time of day at which a document was made, if DateOf took its date from a file that includes the time.
 func TimeOf(by concordat.DateOrigin, r *extract.Result) concordat.Instant {
 	if i, err := concordat.ParseInstant(r.Time); err == nil && by == concordat.DateOfFile {
 		return i
@@ -36,14 +36,14 @@ func TimeOf(by concordat.DateOrigin, r *extract.Result) concordat.Instant {
 	return ""
 }
 
-// TitleOf returns a title for a document that has none: the name of its file or, in an archive, of the member.
+// TitleOf returns a title for a document without one: the name of its file or, in an archive, of the member.
 func TitleOf(id string) string {
 	name := path.Base(strings.ReplaceAll(id, "!/", "/"))
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// NameOf returns the identity of the document at itemPath of a named file: the file's name, followed by the member's name in an
-// archive.
+// NameOf returns the identity of the document at itemPath of a named file: the file's name followed, for an archive, by the member's
+// name.
 func NameOf(name, itemPath string) string {
 	if _, member, ok := strings.Cut(itemPath, "!/"); ok {
 		name += "!/" + member
@@ -51,10 +51,10 @@ func NameOf(name, itemPath string) string {
 	return concordat.ShortName(name)
 }
 
-// Reader extracts files, in child processes that start with the first file.
+// Reader extracts files in child processes, which start with the first file.
 type Reader struct {
-	// Own says that the files are the site's own. Plain text and Markdown are then read in this process, which is twenty times as fast.
-	// Their readers decode and do not parse; anything with a structure, and anything from outside, goes to a child.
+	// Own means that the files are the site's own. Plain text and Markdown are then read in this process, which is twenty times as fast.
+	// Their readers only decode; a child reads anything with a structure and anything from outside.
 	Own     bool
 	options sandbox.Options
 	once    sync.Once
@@ -72,8 +72,8 @@ func NewReader(limits sandbox.Options, files int) *Reader {
 	return r
 }
 
-// Read returns the texts of one file: a single text, those of an archive's members, or a failure. Their paths
-// are in the form of concordat.EscapeName.
+// Read returns the texts of a file: a single text, the texts of an archive's members, or a failure. Paths have the form of
+// concordat.EscapeName.
 func (r *Reader) Read(ctx context.Context, path string) ([]sandbox.Item, error) {
 	if item, ok := r.readPlain(path); ok {
 		return []sandbox.Item{item}, nil
@@ -85,7 +85,7 @@ func (r *Reader) Read(ctx context.Context, path string) ([]sandbox.Item, error) 
 	return runner.File(ctx, path)
 }
 
-// Start returns the extractor in children, started with the first file.
+// Start returns the extractor in child processes, which starts with the first file.
 func (r *Reader) Start() (*sandbox.Runner, error) {
 	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
 	if r.err != nil {
@@ -94,7 +94,7 @@ func (r *Reader) Start() (*sandbox.Runner, error) {
 	return r.runner, nil
 }
 
-// Open returns the texts of an open file of the given name and size, read in a child as Read does.
+// Open is like Read for an open file with the given name and size; a child process extracts its texts.
 func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
 	runner, err := r.Start()
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) 
 	return runner.Stream(ctx, name, f, size)
 }
 
-// maxPlain bounds the plain text that is read in this process, in bytes.
+// maxPlain is the maximum size of plain text read in this process, in bytes.
 const maxPlain = 8 << 20
 
 // readPlain reads one of the site's own plain-text files and reports whether it was one.
@@ -115,7 +115,7 @@ func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return item, false // the child reports the reason
+		return item, false // the child process reports the reason
 	}
 	format, err := extract.Sniff(filepath.Base(path), data)
 	if err != nil || format != extract.Text && format != extract.Markdown {
@@ -128,7 +128,7 @@ func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
 	return item, true
 }
 
-// Close ends the children.
+// Close stops the child processes.
 func (r *Reader) Close() error {
 	if r.runner == nil {
 		return nil

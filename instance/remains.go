@@ -12,15 +12,15 @@ import (
 	"concordat/store"
 )
 
-// This file handles remains of interrupted work in the folder of a site. The next process that has the folder to itself removes everything
-// that may contain text, and also does so before a deletion is reported as done; doctor names the rest.
+// This file handles leftovers of interrupted work in a site's folder. The next process that has the folder to itself removes everything
+// that might contain text, and does so before a deletion is reported as complete; doctor lists the rest.
 
-// AddingPrefix begins the name of a file that is being added to a library; it exists only for a moment. Earlier versions had
-// folders of that name while a file was being added.
+// AddingPrefix begins the name of a file being added to a library; the file exists only briefly. Earlier versions used folders of that
+// name.
 const AddingPrefix = ".adding-"
 
-// ClearRemains removes what earlier processes left of additions, uploads and encrypted backups. The caller must have the lock of the site.
-// An encrypted backup that another process is making fails and can be started again.
+// ClearRemains removes what earlier processes left of additions, uploads and encrypted backups. The caller must have locked the site. If
+// another process is making an encrypted backup, that backup fails and can be repeated.
 func (o *Instance) ClearRemains() error {
 	entries, err := os.ReadDir(o.Dir)
 	for _, e := range entries {
@@ -37,10 +37,10 @@ func (o *Instance) ClearRemains() error {
 	return nil
 }
 
-// stillUploading is longer than any upload may take.
+// stillUploading exceeds the duration of any upload.
 const stillUploading = 2 * time.Hour
 
-// noUploadBefore returns the earliest time at which an upload that is still under way can have begun.
+// noUploadBefore returns the earliest time at which an upload still in progress could have begun.
 func (o *Instance) noUploadBefore() time.Time {
 	if o.sharesFolder() {
 		return time.Now().Add(-stillUploading)
@@ -48,17 +48,16 @@ func (o *Instance) noUploadBefore() time.Time {
 	return o.Since
 }
 
-// sharesFolder reports whether processes of several nodes write to one folder of originals.
+// sharesFolder reports whether processes of several nodes write to the same folder of originals.
 func (o *Instance) sharesFolder() bool { return o.Clustered() && o.Config.Store.URL == "" }
 
-// RecentUploads is how far back to look for uploads without a result, since the hourly sweep has removed older ones.
+// RecentUploads is how far back to look for uploads without a result; the hourly sweep has removed older ones.
 const RecentUploads = 48 * time.Hour
 
-// ForgetUploads removes complete uploads that were not reported before the process ended. The caller is about to serve the
-// site.
+// ForgetUploads removes complete uploads that were not reported before the process ended. Call it just before serving the site.
 func (o *Instance) ForgetUploads(ctx context.Context, files *store.Files) error {
 	if o.Clustered() || o.Config.Store.URL != "" {
-		return nil // another node may be receiving one
+		return nil // another node might be receiving one
 	}
 	needed := func(hash string) (bool, error) { return o.Store.Retention.OriginalNeeded(ctx, hash) }
 	_, err := files.Forget(ctx, o.Since.Add(-RecentUploads), o.Since, needed)

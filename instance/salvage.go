@@ -12,21 +12,21 @@ import (
 	"concordat/store"
 )
 
-// Salvaged is the outcome of examining copies that were put aside, as described at cluster.Aside.
+// Salvaged is the result of examining the set-aside copies that cluster.Aside describes.
 type Salvaged struct {
 	Asides  []cluster.Aside `json:"aside"`
-	Present int             `json:"present"` // documents that the site has, with the same text
-	Taken   int             `json:"taken"`   // in the catalogue but not in the index; added again or, if dry, to be added
-	// Unlisted documents are not in the catalogue: they have been deleted, or were never acknowledged. Replaced documents have a different,
-	// later text in the catalogue.
+	Present int             `json:"present"` // documents on the site with the same text
+	Taken   int             `json:"taken"`   // in the catalogue but not in the index; added again or, with dry, to be added
+	// Unlisted documents are not in the catalogue: they were deleted, or never acknowledged. Replaced documents have a different, later
+	// text in the catalogue.
 	Unlisted int      `json:"unlisted"`
 	Replaced int      `json:"replaced"`
-	Removed  bool     `json:"removed"`        // the copies that were put aside are removed
+	Removed  bool     `json:"removed"`        // whether the copies were removed
 	Some     []string `json:"some,omitempty"` // some of those taken, as LIBRARY/DOCUMENT
 }
 
-// Salvage compares the documents in copies put aside on this machine with the catalogue and the index, and adds again those that the
-// catalogue lists and the index lacks. If dry is set, it only counts. If remove is set, it then removes the copies, provided that no
+// Salvage compares the documents in this machine's set-aside copies with the catalogue and the index, and again adds those that are in
+// the catalogue but not in the index. If dry is set, it only counts. If remove is set, it then removes the copies, provided that no
 // document failed.
 func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, error) {
 	if o.Node == nil {
@@ -80,7 +80,7 @@ func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, err
 	return out, nil
 }
 
-// judge counts one document, and reports whether it must be added again.
+// judge counts one document and reports whether it must be added again.
 func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Document) (lacks bool, err error) {
 	listed, err := o.Store.Catalogue.DocumentRow(ctx, d.Library, d.ID)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -109,12 +109,12 @@ func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Docume
 	return true, nil
 }
 
-// AsidesOf returns the copies that were put aside on the machine with the site's folder dir.
+// AsidesOf returns the set-aside copies on the machine with the site's folder dir.
 func AsidesOf(dir string) ([]cluster.Aside, error) {
 	return cluster.Asides(filepath.Join(dir, IndexName, NodeDirName))
 }
 
-// NothingAside returns nil, or if a copy was put aside on the machine with the site's folder dir, an error that says what to do.
+// NothingAside returns nil or, if the machine with the site's folder dir has set-aside copies, an error that explains what to do.
 func NothingAside(dir string) error {
 	asides, err := AsidesOf(dir)
 	if err == nil && len(asides) > 0 {

@@ -19,7 +19,7 @@ import (
 	"concordat/site/answer"
 )
 
-// CallServing sends a request to the process that serves the site in dir, with in as JSON, or without a body if in is nil.
+// CallServing sends a request to the process serving the site in dir, with in as JSON, or without a body if in is nil.
 func CallServing(ctx context.Context, dir, path string, in, out any) error {
 	var content io.Reader
 	if in != nil {
@@ -56,7 +56,7 @@ type FederationStatus struct {
 	Epochs []answer.EpochState `json:"epochs"`
 }
 
-// Words describes the state of the fingerprints that partners need, one line for each set.
+// Words describes the state of the fingerprints for partners, one line per set.
 func (st *FederationStatus) Words() []string {
 	var out []string
 	for _, e := range st.Epochs {
@@ -69,10 +69,10 @@ func (st *FederationStatus) Words() []string {
 	return out
 }
 
-// SocketName is the socket at which other processes of the site reach the serving process.
+// SocketName is the socket through which other processes of the site reach the serving process.
 const SocketName = "serve.sock"
 
-// StatusTime bounds a question to the serving process about its state.
+// StatusTime is the timeout for a status request to the serving process.
 const StatusTime = 5 * time.Second
 
 // Status is the status of the serving process.
@@ -91,7 +91,7 @@ type Status struct {
 	Federation *FederationStatus `json:"federation,omitempty"`
 }
 
-// Serving asks the process that serves the site in dir for its status. It fails with concordat.ErrUnavailable if there is none.
+// Serving requests the status of the process serving the site in dir. It fails with concordat.ErrUnavailable if there is none.
 func Serving(ctx context.Context, dir string) (*Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, StatusTime)
 	defer cancel()

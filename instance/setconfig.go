@@ -13,11 +13,11 @@ import (
 	"concordat/store"
 )
 
-// Setting is a key of the configuration with its new value, written as in the environment.
+// Setting is a configuration key and its new value, in the syntax of the environment.
 type Setting struct{ Key, Value string }
 
-// SetConfig writes values into the configuration file of the site and returns the resulting configuration. If the notes cannot be added to
-// the audit, nothing is written. It refuses keys that this file does not control, and a configuration with a fault.
+// SetConfig writes values to the site's configuration file and returns the resulting configuration. If it cannot add the notes to the
+// audit, it writes nothing. It refuses keys that this file does not control, and a configuration with a fault.
 func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...store.AuditNote) (*config.Config, error) {
 	if o.Clustered() {
 		return nil, fmt.Errorf("several machines share the settings, concordat cluster zookeeper set changes them: %w", concordat.ErrInvalid)

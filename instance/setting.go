@@ -7,8 +7,8 @@ import (
 	"concordat/instance/config"
 )
 
-// SetListen sets, in the configuration of a site of one machine, the address at which to listen for partners after the next start; an
-// invalid configuration is not written.
+// SetListen sets the address for partners, which takes effect at the next start, in the configuration of a site with one machine; it does
+// not write an invalid configuration.
 func (o *Instance) SetListen(address string) error {
 	path := filepath.Join(o.Dir, ConfigName)
 	info, err := os.Stat(path)

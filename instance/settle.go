@@ -10,21 +10,21 @@ import (
 	"concordat"
 )
 
-// settledSetting is set once the index of a site has been compared as a whole with its catalogue, because earlier versions did not record
-// the work that they began.
+// settledSetting is set once a site's whole index has been compared with its catalogue, because earlier versions did not record the work
+// that they began.
 const settledSetting = "index.settled"
 
-// SettleAfter is the age from which unfinished work is settled by another process.
+// SettleAfter is the age at which another process settles unfinished work.
 const SettleAfter = time.Hour
 
-// settle completes the intakes that this process, or an earlier one, has begun.
+// settle completes the intakes begun by this process or an earlier one.
 func (o *Instance) settle(ctx context.Context) error {
 	if o.shard != nil && o.ahead > 0 {
 		intakes, err := o.Store.Catalogue.Intakes(ctx, o.Worker())
 		if err != nil {
 			return err
 		}
-		var explained uint64 // number of changes explained by additions that the store knows have begun
+		var explained uint64 // number of changes explained by recorded unfinished additions
 		for _, one := range intakes {
 			explained += uint64(len(one.Rows))
 		}
@@ -34,7 +34,7 @@ func (o *Instance) settle(ctx context.Context) error {
 			}
 		}
 	}
-	workers := []string{""} // for work from when the site had one machine, which may have used this store
+	workers := []string{""} // work from when the site had one machine and might have used this store
 	if o.Worker() != "" {
 		workers = append(workers, o.Worker())
 	}
@@ -65,14 +65,14 @@ func (o *Instance) settle(ctx context.Context) error {
 	return o.Store.SetSetting(ctx, settledSetting, time.Now().UTC().Format(time.RFC3339))
 }
 
-// If the catalogue lacks more of the index's documents than this, the two do not belong together. Nothing is removed, and doctor reports
-// it.
+// If the catalogue lacks more of the index's documents than this, the two do not belong together. In that case, nothing is removed, and
+// doctor reports it.
 const (
 	maxExtra      = 1000
 	maxExtraShare = 10 // one in this many
 )
 
-// settleWhole removes from the index the documents that the catalogue lacks.
+// settleWhole removes documents from the index that are not in the catalogue.
 func (o *Instance) settleWhole(ctx context.Context) error {
 	extra, err := extraRefs(ctx, o)
 	if err != nil {
@@ -87,7 +87,7 @@ func (o *Instance) settleWhole(ctx context.Context) error {
 	return nil
 }
 
-// extraRefs returns the documents that the index has and the catalogue lacks; it returns none if there are so many that the index must be
+// extraRefs returns the documents in the index but not in the catalogue; it returns none if there are so many that the index must be
 // another site's.
 func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
 	known := map[concordat.Ref]bool{}

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// Snapshot identifies the moment of a copy of a site's state.
+// Snapshot identifies the moment at which a site's state was copied.
 type Snapshot struct {
 	Made      time.Time        `json:"made"`
 	Site      concordat.SiteID `json:"site"`
@@ -22,11 +22,11 @@ type Snapshot struct {
 	Audit     backup.Head      `json:"audit"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
-	Shards    int              `json:"shards,omitempty"` // of a site of several machines
+	Shards    int              `json:"shards,omitempty"` // for a site with several machines
 }
 
-// CopyState copies the store and the index, as they were at one moment, into the folder to. Writers wait only until that moment is fixed.
-// After a failure, the caller removes what was copied.
+// CopyState copies the store and the index, as they were at one moment, to the folder to. Writers wait only until that moment is fixed.
+// After a failure, the caller must remove the partial copy.
 func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err error) {
 	if o.Node != nil {
 		return o.copyClusterState(ctx, to)
@@ -45,8 +45,8 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 			err = errors.Join(err, state.Close())
 		}
 	}()
-	// A document is in the index before it is in the catalogue. While writes to the index are held, both are in the state that a crash at
-	// this moment would leave, which every part of the site can handle.
+	// A document enters the index before the catalogue. While index writes are paused, both are in the state that a crash now would
+	// leave, which every part of the site can handle.
 	err = o.shard.PauseWrites(func() (err error) {
 		if state, err = o.Store.Snapshot(ctx); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	return t, o.signAudit(&t)
 }
 
-// signAudit signs the end of the audit in the copy, if the keystore can be opened without asking.
+// signAudit signs the head of the audit in the copy, if the keystore can be opened without a prompt.
 func (o *Instance) signAudit(t *Snapshot) error {
 	id, err := SigningIdentity(o.Dir, nil)
 	if err != nil || id == nil {
@@ -87,8 +87,8 @@ func (o *Instance) signAudit(t *Snapshot) error {
 	return err
 }
 
-// CheckBackupHead fails with concordat.ErrCorrupt if the signed end of the audit in a manifest was not signed by the site whose store was
-// restored, or differs from what the manifest says.
+// CheckBackupHead fails with concordat.ErrCorrupt if the restored store's site did not sign the audit head in a manifest, or if the head
+// differs from the manifest's values.
 func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	if len(h.Signed) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	return err
 }
 
-// readCopy opens the copy of the store, which proves that this is possible, and records what the copy contains.
+// readCopy opens the copy of the store, which proves that it is readable, and records its contents.
 func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 	db, err := store.Open(ctx, path)
 	if err != nil {
@@ -119,10 +119,10 @@ func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// BackupSetting is the setting that records when the last backup was made.
+// BackupSetting is the setting with the time of the last backup.
 const BackupSetting = "backup made"
 
-// LastBackup returns when the last backup was made; zero: never.
+// LastBackup returns the time of the last backup; zero: never.
 func (o *Instance) LastBackup(ctx context.Context) (time.Time, error) {
 	text, err := o.Store.Setting(ctx, BackupSetting)
 	if errors.Is(err, concordat.ErrNotFound) {

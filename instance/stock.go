@@ -7,10 +7,10 @@ import (
 	"concordat/site/compare"
 )
 
-// maxStock bounds the file of the site's own public wording.
+// maxStock is the maximum size of the file with the site's own public wording.
 const maxStock = 4 << 20
 
-// ownStock returns the public wording, including the wording in the file that the configuration names, or nil if it names no file.
+// ownStock returns the public wording including the configured file's, or nil if no file is configured.
 func ownStock(dir string, c *config.Config) (*compare.Stock, error) {
 	path := c.Wording.Stock
 	if path == "" {

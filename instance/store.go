@@ -17,7 +17,7 @@ import (
 // siteSetting is the setting with the identity of the store's site.
 const siteSetting = "site"
 
-// StoreOptions returns the configured place of the store and how to open it.
+// StoreOptions returns the configured location of the store and the options for opening it.
 func StoreOptions(dir string, c *config.Config) (place string, o store.Options, err error) {
 	if c.Store.URL == "" {
 		return filepath.Join(dir, StoreName), o, nil
@@ -36,7 +36,7 @@ func databasePassword(dir string, c *config.Config) (string, error) {
 	return secretLine(dir, "store.password_file", c.Store.PasswordFile)
 }
 
-// secretLine returns the first line of the file that a key names; a relative path starts at the site's folder.
+// secretLine returns the first line of a key's file; a relative path starts at the site's folder.
 func secretLine(dir, key, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -62,7 +62,7 @@ func OpenStore(ctx context.Context, dir string, c *config.Config) (*store.DB, er
 	return o.Open(ctx, place)
 }
 
-// checkStore refuses a database that belongs to another site. A file is always next to its configuration, but an address may be wrong.
+// checkStore refuses a database that belongs to another site. A file is always next to its configuration, but an address can be wrong.
 func (o *Instance) checkStore(ctx context.Context) error {
 	if o.Config.Store.URL == "" {
 		return nil
@@ -78,8 +78,8 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	return err
 }
 
-// Originals returns the place where the site keeps submitted files: next to a store that is a file, or within a store that is a database,
-// so that all machines of the site have them.
+// Originals returns where the site stores submitted files: next to a store that is a file, or inside a store that is a database, so that
+// all the site's machines have them.
 func (o *Instance) Originals() *store.Files {
 	dir := filepath.Join(o.Dir, OriginalsName)
 	if o.Config.Store.URL == "" {
@@ -88,7 +88,7 @@ func (o *Instance) Originals() *store.Files {
 	return o.Store.Files(dir)
 }
 
-// Worker returns the name of this process among those that take checks from one queue, or "" if it is the only one.
+// Worker returns this process's name among those that take checks from one queue, or "" if it is the only one.
 func (o *Instance) Worker() string {
 	if o.Clustered() {
 		return NodeWorker(coord.NodeID(o.Config.Cluster.Node))
@@ -103,7 +103,7 @@ func (o *Instance) Worker() string {
 	return fmt.Sprintf("serve %s:%s", host, o.Dir)
 }
 
-// NodeWorker returns the name of a node's serving process as a worker.
+// NodeWorker returns the worker name of a node's serving process.
 func NodeWorker(id coord.NodeID) string { return "node " + string(id) }
 
 // OriginalsName is the folder of submitted files.

@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// VectorsName is the folder of a site with the index of its encoder's vectors.
+// VectorsName is a site's folder for the index of its encoder's vectors.
 const VectorsName = "index.encoder"
 
 // Vectors returns the index of the encoder's vectors, or nil if it does not exist yet or is not wanted.
@@ -28,19 +28,19 @@ func Vectors(o *Instance) *encoded.Index { return o.vectors.Load() }
 // Changed returns a channel that receives after documents are added or replaced.
 func Changed(o *Instance) <-chan struct{} { return o.changed }
 
-// spacePath returns the file with the space of the encoder in use.
+// spacePath returns the file with the space of the current encoder.
 func spacePath(o *Instance, recipe string) string {
 	sum := sha256.Sum256([]byte(recipe))
 	return filepath.Join(o.Dir, VectorsName, "space-"+hex.EncodeToString(sum[:8]))
 }
 
-// wantsVectors reports whether this process should have an index of the encoder's vectors under the configuration in force.
+// wantsVectors reports whether this process should have an index of the encoder's vectors under the current configuration.
 func wantsVectors(o *Instance) bool {
 	return o.shard != nil && o.Now().Meaning.Index == config.IndexEncoder && o.Encoder() != nil
 }
 
-// OpenVectors opens the index of the encoder's vectors for checks to search, if the configuration wants one and FileVectors has created it.
-// If none is wanted, OpenVectors removes any that exists, since deletions would not reach it.
+// OpenVectors opens the index of the encoder's vectors for checks to search, if the configuration wants one and FileVectors has created
+// it. If none is wanted, OpenVectors removes any existing one, since deletions would not reach it.
 func OpenVectors(o *Instance, log *slog.Logger) error {
 	if o.shard == nil {
 		return nil // another process has the index open, or it is not needed
@@ -59,7 +59,7 @@ func OpenVectors(o *Instance, log *slog.Logger) error {
 	recipe := e.encoder.Recipe()
 	b, err := os.ReadFile(spacePath(o, recipe))
 	if errors.Is(err, fs.ErrNotExist) {
-		// Any existing index belongs to another encoder.
+		// Any existing index belongs to a different encoder.
 		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func OpenVectors(o *Instance, log *slog.Logger) error {
 	return nil
 }
 
-// forgetVectors deletes the vectors of documents that are about to be, or have been, deleted or replaced.
+// forgetVectors deletes the vectors of documents before or after these are deleted or replaced.
 func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error {
 	x := o.vectors.Load()
 	if x == nil {
@@ -92,15 +92,16 @@ func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error
 	return nil
 }
 
-// Sizes of the work on vectors.
+// These are batch sizes for vectors.
 const (
-	encodedAtOnce = 16  // sentences in a request of FileVectors, so that a check waits for few of them
-	filedAtOnce   = 512 // sentences that are stored together
+	encodedAtOnce = 16  // sentences per request of FileVectors, few so that a check does not wait long
+	filedAtOnce   = 512 // sentences stored together
 )
 
-// FileVectors indexes the encoder's vectors of every document while the site is served, and removes those of deleted documents. It calls
-// told with the numbers of documents done and to do. For a new model, it first learns how to divide the model's vectors into cells. After
-// an interruption, it continues with the remaining documents. It returns nil early if the configuration no longer wants the index.
+// FileVectors indexes the encoder's vectors of every document while the site is served, and removes the vectors of deleted documents. It
+// calls told with the numbers of documents done and remaining. For a new model, it first learns how to divide the model's vectors into
+// cells. After an interruption, it resumes with the remaining documents. It returns nil early if the configuration no longer wants the
+// index.
 func FileVectors(ctx context.Context, o *Instance, log *slog.Logger, told func(done, all int)) error {
 	if !wantsVectors(o) {
 		return nil
@@ -176,7 +177,7 @@ func fileVectors(ctx context.Context, o *Instance, e Encoder, x *encoded.Index, 
 	return put(len(todo))
 }
 
-// encodeAll returns the vectors of texts, in several requests.
+// encodeAll returns the vectors of texts, using several requests.
 func encodeAll(ctx context.Context, e Encoder, texts []string) ([][]float32, error) {
 	out := make([][]float32, 0, len(texts))
 	for from := 0; from < len(texts); from += encodedAtOnce {
@@ -189,7 +190,7 @@ func encodeAll(ctx context.Context, e Encoder, texts []string) ([][]float32, err
 	return out, nil
 }
 
-// beginVectors ensures that an index for the encoder's model is open: it learns the space of a new model, and starts over if the encoder
+// beginVectors ensures that an index for the encoder's model is open. It learns the space of a new model, and starts over if the encoder
 // has a different model under the same name.
 func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger) error {
 	texts, err := fit.Sentences()
@@ -227,8 +228,8 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 	return OpenVectors(o, log)
 }
 
-// unfiled returns, in order, the documents whose vectors are missing or outdated, and those in held that were deleted or belong to a
-// library that is not indexed by meaning. held maps documents to hashes of their text; unfiled modifies it.
+// unfiled returns, in order, the documents whose vectors are missing or outdated, and those in held that were deleted or whose library is
+// not indexed by meaning. held maps documents to hashes of their text; unfiled modifies it.
 func unfiled(ctx context.Context, o *Instance, held map[concordat.Ref]string) (todo, gone []concordat.Ref, err error) {
 	const page = 1000
 	libraries, err := SortedLibraries(ctx, o.Store)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// acrossLanguages is the table's measure between two languages, chosen on development data (doc/evaluation/meaning.md).
+// acrossLanguages is the measure for the table between two languages, chosen on development data (doc/evaluation/meaning.md).
 var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.04, counts: 0.06, rivals: 1,
 	curve: func(c *Calibration) *Curve { return &c.Across }}
 
@@ -15,9 +15,9 @@ func (c *Comparison) foreign(d int) bool {
 	return a.wide != b.wide || a.Language != b.Language && a.Language != "" && b.Language != ""
 }
 
-// tableVectors returns the table's vectors of all sentences in the form used for an encoder's. They are always centred by their script in
-// the same way: the mean of the documents at hand reflects their subjects and, in a large library, not the source's
-// (doc/evaluation/meaning-index.md).
+// tableVectors returns the table's vectors of all sentences in the form used for an encoder's vectors. They are always centred on the
+// fixed centre of their script, because a mean of the compared documents would reflect their subjects and, in a large library, not the
+// source's (doc/evaluation/meaning-index.md).
 func (c *Comparison) tableVectors() *verification {
 	x := newVerification(c)
 	for i, v := range c.submission.directions() {
@@ -35,7 +35,7 @@ func (c *Comparison) tableVectors() *verification {
 	return x
 }
 
-// directions yields the directions of the sentences of prose.
+// directions yields the directions of the prose sentences.
 func (t *Text) directions() iter.Seq2[int32, []float32] {
 	return func(yield func(int32, []float32) bool) {
 		for i := range t.sentences {
@@ -48,7 +48,7 @@ func (t *Text) directions() iter.Seq2[int32, []float32] {
 	}
 }
 
-// centredByWriting returns Direction of the embedded cells; it subtracts no centre if these are broken.
+// centredByWriting returns Cells.Direction with the embedded cells; if these are broken, it subtracts no centre.
 func centredByWriting(mean *Vector, wide bool) Vector {
 	c, err := DefaultCells()
 	if err != nil {
@@ -57,7 +57,7 @@ func centredByWriting(mean *Vector, wide bool) Vector {
 	return c.Direction(mean, wide)
 }
 
-// sampleMeans are the means of the samples in the embedded table; zeros without the table.
+// sampleMeans returns the means of the samples in the embedded table, or zeros without the table.
 var sampleMeans = sync.OnceValue(func() []Vector {
 	out := make([]Vector, len(sampleSet))
 	t, err := Default()
@@ -72,7 +72,7 @@ var sampleMeans = sync.OnceValue(func() []Vector {
 	return out
 })
 
-// sampleDirections are the directions of the samples.
+// sampleDirections returns the directions of the samples.
 var sampleDirections = sync.OnceValue(func() [][]float32 {
 	out := make([][]float32, len(sampleSet))
 	for k, mean := range sampleMeans() {

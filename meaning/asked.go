@@ -7,18 +7,18 @@ import (
 	"concordat"
 )
 
-// A partner is asked only with cells, without vectors or words: it estimates the likeliest point from the five cells of a sentence, and
-// measures its own sentences from there (the asymmetric distance of Jégou, Douze and Schmid 2011, section III-B).
+// A question to a partner contains only cells, no vectors or words. The partner estimates the likeliest point from a sentence's five
+// cells and measures its own sentences from there (the asymmetric distance of Jégou, Douze and Schmid 2011, section III-B).
 
-// Asked holds the cells of a sentence, or of two consecutive ones.
+// Asked holds the cells of a sentence or of two consecutive ones.
 type Asked struct {
-	First, End int // of Text.Spans
+	First, End int // indexes into Text.Spans
 	Chinese    bool
 	Cells      [concordat.Bands]uint32
 }
 
-// Asked returns the cells with which a partner is asked about a text: for each of the disjoint stretches of eight sentences, those of its
-// sentences of prose and of each pair of consecutive ones. Stretches without such sentences are left out.
+// Asked returns the cells for asking a partner about a text: for each of its disjoint stretches of eight sentences, the cells of every
+// prose sentence and of every pair of consecutive ones. It omits stretches without prose.
 func (t *Text) Asked(c *Cells) [][]Asked {
 	var out [][]Asked
 	for from := 0; from < len(t.Spans); from += stretch {
@@ -33,8 +33,8 @@ func (t *Text) Asked(c *Cells) [][]Asked {
 	return out
 }
 
-// Dummies returns cells for n sentences that do not exist, in one script. They are the cells of points, and each coordinate of a point is
-// taken from a random sample. below(n) draws a number from 0 to n-1.
+// Dummies returns cells for n fictitious sentences in one script. They are the cells of points that take each coordinate from a random
+// sample. below(n) draws a number from 0 to n-1.
 func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
 	of := c.samplePoints()[writing(chinese)]
 	out := make([]Asked, n)
@@ -52,14 +52,14 @@ func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]As
 	return out, nil
 }
 
-// Placed is the point of a sentence, or of two consecutive ones.
+// Placed is the point of a sentence or of two consecutive ones.
 type Placed struct {
-	First, End int // of Text.Spans
+	First, End int // indexes into Text.Spans
 	Chinese    bool
 	Point      Point
 }
 
-// Placed returns the points of a text's sentences of prose and of each pair of consecutive ones.
+// Placed returns the points of a text's prose sentences and of every pair of consecutive ones.
 func (t *Text) Placed(c *Cells) []Placed { return t.placed(c, 0, len(t.Spans)) }
 
 func (t *Text) placed(c *Cells, from, end int) []Placed {
@@ -80,7 +80,7 @@ func (t *Text) placed(c *Cells, from, end int) []Placed {
 	return out
 }
 
-// Estimate returns the likeliest point for the given cells: the mean of the five words that they name, each rotated back.
+// Estimate returns the likeliest point for the given cells: the mean of the five words that they identify, each rotated back.
 func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	var sum Point
 	for band, cell := range cells {
@@ -97,7 +97,7 @@ func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	return sum
 }
 
-// turnedBack reverses rotated. Apart from a factor, the transform is its own inverse.
+// turnedBack reverses rotated. Up to a factor, the transform is its own inverse.
 func (c *Cells) turnedBack(p *Point, band int) Point {
 	out := *p
 	for k := len(c.signs[band]) - 1; k >= 0; k-- {
@@ -108,12 +108,12 @@ func (c *Cells) turnedBack(p *Point, band int) Point {
 		}
 	}
 	for i := range out {
-		out[i] *= 1.0 / cellDimensions // the square of the root
+		out[i] *= 1.0 / cellDimensions // the two transforms each multiply by the root of cellDimensions
 	}
 	return out
 }
 
-// QuestionOf returns the question to an index about points: the cells near them. The points belong to sentences near one another.
+// QuestionOf returns the question to an index about points: the cells near them. The points must belong to nearby sentences.
 func (c *Cells) QuestionOf(points []Point) Question {
 	var near []nearCell
 	for i := range points {
@@ -122,17 +122,17 @@ func (c *Cells) QuestionOf(points []Point) Question {
 	return Question{cells: merged(near)}
 }
 
-// Near is the place in a document that stands out for an asked point.
+// Near is the place in a document that stands out for a query point.
 type Near struct {
-	Asked, Place int // indexes of the asked point and of the document's Placed
-	// Margin is the cosine minus the usual cosine, which is that of the point in other documents or that of the place with asked points
-	// of other stretches, whichever is greater. Usual means the mean of the four nearest.
+	Asked, Place int // indexes into the query points and into the document's Placed
+	// Margin is the cosine minus the usual cosine, which is the greater of two: of the query point with other documents, and of the place
+	// with query points of other stretches. Usual means the average of the four greatest.
 	Margin float64
 }
 
-// NearIn returns, for each document and in the order of the asked points, the place that stands out most for each point if its margin
-// is at least least; stretches holds the stretch of each point. Documents in one script are one another's background, and each sample
-// counts as a document.
+// NearIn returns for each document, in the order of the query points, the place that stands out most for each point if its margin is at
+// least least. stretches holds each point's stretch. Documents in one script form each other's background, and each sample counts as a
+// document.
 func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
 	points := make([]Point, len(asked))
 	for k := range asked {
@@ -145,7 +145,7 @@ func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, lea
 		}
 	}
 	unit := make([][]Point, len(documents))
-	of := make([]int, len(documents)) // the script
+	of := make([]int, len(documents)) // script of each document
 	for d, ps := range documents {
 		unit[d] = make([]Point, len(ps))
 		chinese := 0
@@ -190,7 +190,7 @@ func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, lea
 	return out
 }
 
-// greatest holds the greatest of many numbers, in descending order.
+// greatest holds the greatest of many numbers in descending order.
 type greatest struct {
 	n       int
 	numbers [neighbours + 1]float64
@@ -225,7 +225,7 @@ func (g *greatest) meanBut(one float64) float64 {
 	return sum / max(float64(n), 1)
 }
 
-// nearestPlace returns the place with the greatest cosine, which it puts in Margin; without places the index is -1.
+// nearestPlace returns the place with the greatest cosine as its Margin; without places, Place is -1.
 func nearestPlace(cosines []float32) Near {
 	out := Near{Place: -1, Margin: -1}
 	for i, x := range cosines {
@@ -269,7 +269,7 @@ func writing(chinese bool) int {
 	return 0
 }
 
-// dots returns the scalar products of p with points, in the memory of dst.
+// dots writes the scalar products of p with points to the memory of dst and returns them.
 func (p *Point) dots(dst []float32, points []Point) []float32 {
 	dst = slices.Grow(dst[:0], len(points))[:len(points)]
 	if len(points) > 0 {

@@ -2,7 +2,7 @@ package meaning
 
 import "math"
 
-// highest holds the greatest of other documents' numbers, in descending order, with prior in place of smaller ones.
+// highest holds the greatest numbers of other documents in descending order, with prior in place of smaller ones.
 type highest [neighbours]float32
 
 func newHighest() (h highest) {
@@ -28,7 +28,7 @@ func (h *highest) mean() float32 {
 	return sum / neighbours
 }
 
-// background returns the mean of the greatest numbers in best, which has one number per other document.
+// background returns the mean of the greatest numbers in best, which holds one per other document.
 func background(best []float32) float32 {
 	h := newHighest()
 	for _, s := range best {
@@ -37,14 +37,14 @@ func background(best []float32) float32 {
 	return h.mean()
 }
 
-// nearSource is a source with its nearness to a sentence.
+// nearSource is a source and its nearness to a sentence.
 type nearSource struct {
 	source     int
 	similarity float32
 }
 
-// nearestSources are the sources nearest to a sentence, in descending order. There is one more than the mean takes, so
-// that any one of them can be left out.
+// nearestSources holds the sources nearest to a sentence in descending order of nearness. It holds one more than the mean uses, so that
+// any one can be left out.
 type nearestSources struct {
 	best [neighbours + 1]nearSource
 	n    int
@@ -64,7 +64,7 @@ func (b *nearestSources) add(x nearSource) {
 
 func (b *nearestSources) all() []nearSource { return b.best[:b.n] }
 
-// full reports whether there are as many sources as the mean takes.
+// full reports whether there are as many sources as the mean uses.
 func (b *nearestSources) full() bool { return b.n >= neighbours }
 
 // mean returns the mean over the nearest sources other than the given one, or 0 if there are none.
@@ -79,7 +79,7 @@ func (b *nearestSources) mean(without int) float32 {
 	return sum / float32(max(n, 1))
 }
 
-// here returns the background that a sentence of the submission has for a source.
+// here returns the background of a submission's sentence for a source.
 func (c *Comparison) here(i int32, d int) float32 {
 	if c.nearest == nil {
 		c.nearest = make([]nearestSources, len(c.submission.Spans))
@@ -98,16 +98,15 @@ func (c *Comparison) here(i int32, d int) float32 {
 	return h.mean()
 }
 
-// sharedSteps are the descending shares of words by which the background of a source's sentence is searched: sentences that share most come
-// first.
+// sharedSteps are the descending shares of words for the search of a source sentence's background: sentences that share most come first.
 var sharedSteps = [...]float32{0.3, 0.2, 0.13, leastShared}
 
 // roundOff is an upper bound on the rounding error of a similarity.
 const roundOff = 1e-4
 
-// there returns the background of a sentence of a source, which is how near sentences of other sources are. It searches by words first,
-// because without words in common the table alone does not reach the assumed background. A result above enough may be too low, but never so
-// low that it is enough or less.
+// there returns the background of a source's sentence: how near sentences of other sources are. It searches by words first, because
+// without shared words the table alone does not reach the assumed background. A result above enough can be too low, but is always above
+// enough.
 func (c *Comparison) there(d int, j int32, enough float32) float32 {
 	if c.held == nil {
 		c.hold()

@@ -7,9 +7,9 @@ import (
 	"concordat"
 )
 
-// Geometry of cells. A vector, reduced to cellDimensions, is rotated for each band and cut into cellParts; each part becomes the number of
-// the nearest of cellWords points. A band is thus a cell of an inverted multi-index (Babenko and Lempitsky 2012) over a product quantiser
-// (Jégou, Douze and Schmid 2011).
+// These constants define the geometry of cells. A vector, reduced to cellDimensions, is rotated for each band and split into cellParts;
+// each part becomes the number of the nearest of cellWords points. A band is thus a cell of an inverted multi-index (Babenko and
+// Lempitsky 2012) over a product quantiser (Jégou, Douze and Schmid 2011).
 const (
 	cellDimensions = 64
 	cellParts      = 4
@@ -18,21 +18,22 @@ const (
 	wordBits       = concordat.BandBits / cellParts
 )
 
-// Point is a vector in the form from which cells are made: reduced and half whitened.
+// Point is the form of a vector from which cells are computed: reduced and half whitened.
 type Point [cellDimensions]float32
 
-// Cells maps vectors to cells. Vectors that are near each other share some of their five cells, or have neighbouring cells; two different
-// cells do not say how far apart the vectors are. It is read-only and safe for concurrent use.
+// Cells maps vectors to cells. Vectors near each other share some of their five cells or have neighbouring cells; two different cells do
+// not show how far apart the vectors are. It is read-only and safe for concurrent use.
 type Cells struct {
 	digest  string
-	centres [2]Vector // of sentences in an alphabet and in Chinese characters
+	centres [2]Vector // of sentences in an alphabet, and of those in Chinese characters
 	axes    [cellDimensions]Vector
-	signs   [concordat.Bands][2]uint64 // by transform; bit i: coordinate i changes sign before it
+	signs   [concordat.Bands][2]uint64 // for each transform; bit i: coordinate i changes sign first
 	words   [concordat.Bands][cellParts][cellWords][partDimensions]float32
 	squares [concordat.Bands][cellParts][cellWords]float32
 }
 
-// Digest returns the first 16 hexadecimal digits of the SHA-256 digest. Cells of different digests must not be compared.
+// Digest returns the first 16 hexadecimal digits of the SHA-256 digest of the cells. Do not compare cells of Cells with different
+// digests.
 func (c *Cells) Digest() string { return c.digest }
 
 // Direction returns the mean of a sentence minus the centre of its script, scaled to length 1.
@@ -61,12 +62,12 @@ func (c *Cells) rotated(p *Point, band int) Point {
 		hadamard(&out)
 	}
 	for i := range out {
-		out[i] *= 1.0 / cellDimensions // the square of the root
+		out[i] *= 1.0 / cellDimensions // the two transforms each multiply by the root of cellDimensions
 	}
 	return out
 }
 
-// hadamard applies the Walsh-Hadamard transform times the root of cellDimensions. It does two of its six steps at a time.
+// hadamard applies the Walsh-Hadamard transform times the root of cellDimensions. It performs two of its six steps at a time.
 func hadamard(p *Point) {
 	for half := 1; half < cellDimensions; half *= 4 {
 		for i := 0; i < cellDimensions; i += 4 * half {
@@ -79,10 +80,10 @@ func hadamard(p *Point) {
 	}
 }
 
-// nearness holds the distances of a point from the words of a part, minus the term that is the same for all.
+// nearness holds the distances of a point from a part's words, minus the term common to all.
 type nearness [cellWords]float32
 
-// distances returns the nearness of a point to the words of each part of a band.
+// distances returns a point's nearness to the words of each part of a band.
 func (c *Cells) distances(p *Point, band int) [cellParts]nearness {
 	r := c.rotated(p, band)
 	var out [cellParts]nearness
@@ -95,7 +96,7 @@ func (c *Cells) distances(p *Point, band int) [cellParts]nearness {
 	return out
 }
 
-// Of returns the cell of a point in each band, 20 bits each.
+// Of returns the point's cell in each band, 20 bits each.
 func (c *Cells) Of(p *Point) [concordat.Bands]uint32 {
 	var out [concordat.Bands]uint32
 	for band := range out {
@@ -113,7 +114,7 @@ func (c *Cells) Of(p *Point) [concordat.Bands]uint32 {
 	return out
 }
 
-// Near appends to dst the n cells of a band nearest to a point, by the sum of the distances of their parts, nearest first.
+// Near appends to dst the n cells of a band nearest to a point by the sum of the parts' distances, nearest first.
 func (c *Cells) Near(dst []uint32, p *Point, band, n int) []uint32 {
 	var parts [cellParts][]ranked
 	for i, d := range c.distances(p, band) {
@@ -129,11 +130,11 @@ func (c *Cells) Near(dst []uint32, p *Point, band, n int) []uint32 {
 	return dst
 }
 
-// ranked has a part of a cell in its lower 32 bits and the distance above them, so that nearer parts compare as less.
+// ranked holds a part of a cell in its lower 32 bits and the distance above them, so that nearer parts compare as less.
 type ranked uint64
 
 func rank(cell uint32, distance float32) ranked {
-	b := math.Float32bits(distance + 0) // never minus zero
+	b := math.Float32bits(distance + 0) // avoids minus zero
 	b ^= uint32(int32(b)>>31) | 1<<31
 	return ranked(b)<<32 | ranked(cell)
 }
@@ -145,12 +146,12 @@ func (r ranked) distance() float32 {
 	return math.Float32frombits(b ^ (uint32(int32(^b)>>31) | 1<<31))
 }
 
-// nearest2 returns the n nearest of all pairs from two lists, each sorted by nearness. b has the lower bits.
+// nearest2 returns the n nearest of all pairs from two lists, each sorted by nearness. b supplies the lower bits.
 func nearest2(a, b []ranked, shift, n int) []ranked {
 	n = min(n, len(a)*len(b))
 	out := make([]ranked, 0, n)
 	pair := func(i, k int) ranked { return rank(a[i].cell()<<shift|b[k].cell(), a[i].distance()+b[k].distance()) }
-	// A heap holds the first untaken pair of each row of a; a row is added once the previous one has yielded a pair.
+	// A heap holds the first pair not yet taken from each row of a; a row is added once the previous row has yielded a pair.
 	type row struct {
 		next ranked
 		i, k int
@@ -169,7 +170,7 @@ func nearest2(a, b []ranked, shift, n int) []ranked {
 		} else {
 			x.next = math.MaxUint64
 		}
-		for at := 0; ; { // sink
+		for at := 0; ; { // sift down
 			least := at
 			for child := 2*at + 1; child < min(2*at+3, len(heap)); child++ {
 				if heap[child].next < heap[least].next {
@@ -184,7 +185,7 @@ func nearest2(a, b []ranked, shift, n int) []ranked {
 		}
 		if begins {
 			heap = append(heap, row{next: pair(i+1, 0), i: i + 1})
-			for at := len(heap) - 1; at > 0 && heap[at].next < heap[(at-1)/2].next; at = (at - 1) / 2 { // rise
+			for at := len(heap) - 1; at > 0 && heap[at].next < heap[(at-1)/2].next; at = (at - 1) / 2 { // sift up
 				heap[at], heap[(at-1)/2] = heap[(at-1)/2], heap[at]
 			}
 		}

@@ -17,21 +17,21 @@ import (
 //go:embed data/cells.bin
 var embeddedCells []byte
 
-// DefaultCells returns the embedded cells, which belong to the embedded table.
+// DefaultCells returns the embedded cells for the embedded table.
 var DefaultCells = sync.OnceValues(func() (*Cells, error) { return DecodeCells(embeddedCells) })
 
 // CellParts holds the numbers that define cells.
 type CellParts struct {
-	Centres [2]Vector              // of sentences in an alphabet, and in Chinese characters
-	Axes    [cellDimensions]Vector // a point consists of the scalar products with them
+	Centres [2]Vector              // of sentences in an alphabet, and of those in Chinese characters
+	Axes    [cellDimensions]Vector // a point consists of the scalar products with these
 	Words   CellWords
-	Notice  string // the text that they were learned from
+	Notice  string // origin of the sentences from which they were learned
 }
 
-// CellWords are points of each part of each band.
+// CellWords holds the points for each part of each band.
 type CellWords [concordat.Bands][cellParts][cellWords][partDimensions]float32
 
-// The bytes of cells (doc/format.md, Cells).
+// Encoded form of cells (doc/format.md, Cells).
 const (
 	cellsMagic  = "CMC1"
 	cellNumbers = 2*Dimensions + cellDimensions*Dimensions + concordat.Bands*cellParts*cellWords*partDimensions
@@ -40,7 +40,7 @@ const (
 
 var errCells = errors.New("damaged cells")
 
-// numbers calls do with each number, in the order of the bytes.
+// numbers calls do with each number in encoding order.
 func (p *CellParts) numbers(do func(*float32)) {
 	for _, vs := range [][]Vector{p.Centres[:], p.Axes[:]} {
 		for i := range vs {
@@ -60,7 +60,7 @@ func (p *CellParts) numbers(do func(*float32)) {
 	}
 }
 
-// EncodeCells returns the bytes of cells.
+// EncodeCells encodes cells.
 func EncodeCells(p *CellParts) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(cellsMagic), uint32(len(p.Notice)))
 	p.numbers(func(x *float32) { b = appendFloat(b, *x) })
@@ -69,7 +69,7 @@ func EncodeCells(p *CellParts) []byte {
 	return append(b, sum[:]...)
 }
 
-// DecodeCells reads cells.
+// DecodeCells decodes cells.
 func DecodeCells(b []byte) (*Cells, error) {
 	if len(b) < cellsBytes+sha256.Size || string(b[:4]) != cellsMagic {
 		return nil, fmt.Errorf("%w: they do not begin with %s, or are cut short", errCells, cellsMagic)
@@ -111,5 +111,5 @@ func CellsOf(p *CellParts, digest string) *Cells {
 	return c
 }
 
-// Rotated returns a point in the form that is compared with the words of a band.
+// Rotated returns a point in the form compared with a band's words.
 func (c *Cells) Rotated(p *Point, band int) Point { return c.rotated(p, band) }

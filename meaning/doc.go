@@ -1,21 +1,21 @@
-// Package meaning gives sentences vectors by which they can be compared beyond their equal words. Encoders served by other programs are in
-// package meaning/remote, and the search of a library is in packages site/compare and site/ask. Open encoder.go first, then leads.go and
-// cells.go. It is pure: no files, network, clock or goroutines. Start from Default, the embedded table, and NewEncoder.
+// Package meaning gives sentences vectors, so that they can be compared beyond equal words. Package meaning/remote uses encoders served
+// by other programs; packages site/compare and site/ask search libraries. Open encoder.go first, then leads.go and cells.go. The package
+// is pure: no files, network, clock or goroutines. Start from Default, the embedded table, and NewEncoder.
 //
-// The table has a vector for each of some 135,000 pieces of words, made from the input rows of multilingual-e5-small: these are projected
-// on the axes along which different Bible verses differ most compared with translations of one verse. It holds only pieces in Latin and Han
-// script; text in other scripts has no vector. A sentence's mean is the weighted mean of the vectors of its pieces (Arora, Liang and Ma
-// 2017, without the removal of the first component; the caller subtracts a centre instead, see Centred). Dot compares two such vectors, and
-// Shared compares two sentences by the rare pieces they have in common.
+// The table has a vector for each of about 135,000 word pieces. The vectors derive from the input embeddings of multilingual-e5-small,
+// projected on the axes along which different Bible verses differ most compared with translations of one verse. It contains only pieces
+// in Latin and Han script; text in other scripts has no vector. A sentence's mean is the weighted mean of its pieces' vectors (Arora,
+// Liang and Ma 2017, without the removal of the first component; the caller subtracts a centre instead, see Centred). Dot compares two
+// such vectors, and Shared compares two sentences by the rare pieces that they share.
 //
-// The table was measured for English with English, Chinese with Chinese, and English with Chinese, with few German and Spanish sources
-// (doc/evaluation/meaning.md). Nothing is claimed for other languages.
+// The table was evaluated for English with English, Chinese with Chinese, and English with Chinese, and with a few German and Spanish
+// sources (doc/evaluation/meaning.md). It was not evaluated for other languages.
 //
-// Read cuts a text into sentences, and Leads finds the passages of one text that seem to restate passages of others, in one language or
-// two. A lead is a reason to read both places, never evidence; Lead.WorthReading says whether a lead stands out at all.
+// Read splits a text into sentences, and Leads finds passages of one text that seem to restate passages of others, in one language or
+// two. A lead is a reason to read both passages, never evidence; Lead.WorthReading reports whether it stands out at all.
 //
-// Cells maps a sentence to five cells of 20 bits, so that an index can find sentences near it; DefaultCells returns the embedded Cells.
-// Encoder.Cells returns the cells by which a document is indexed, and Text.Questions those that a check asks about; Cells.Direction,
-// Point, Of and Near are the individual steps. Compare digests before comparing cells: results from different tables or different Cells
-// cannot be compared.
+// Cells maps a sentence to five cells of 20 bits, so that an index can find nearby sentences; DefaultCells returns the embedded Cells.
+// Encoder.Cells returns the cells that index a document, and Text.Questions the cells about which a check asks; Cells.Direction, Point,
+// Of and Near perform the individual steps. Compare digests before comparing cells: cells from different tables or different Cells cannot
+// be compared.
 package meaning

@@ -2,8 +2,8 @@ package meaning
 
 import "unsafe"
 
-// dotRowsPlain writes to out the scalar products of x with count consecutive rows. count, and dimensions, the length of x and of each row,
-// are multiples of 4. Each product is added up in the order used by Dot, so that the result has the same bits on every machine.
+// dotRowsPlain writes to out the scalar products of x with count consecutive rows. count and dimensions, the length of x and of each row,
+// are multiples of 4. It adds each product in the same order as Dot, so that the result has the same bits on every machine.
 func dotRowsPlain(out, x, rows *float32, dimensions, count int) {
 	a := unsafe.Slice(x, dimensions)
 	all, to := unsafe.Slice(rows, dimensions*count), unsafe.Slice(out, count)

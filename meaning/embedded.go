@@ -7,15 +7,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// embedded is a table, packed by zstd --ultra -22: 9 MB instead of 13.
+// embedded is a table compressed by zstd --ultra -22: 9 MB instead of 13.
 //
 //go:embed data/table.bin.zst
 var embedded []byte
 
-// maxTable bounds the bytes of an unpacked table.
+// maxTable is the maximum size of a decompressed table, in bytes.
 const maxTable = 64 << 20
 
-// Default returns the embedded table. The first call reads it, which takes a few hundredths of a second.
+// Default returns the embedded table. The first call decodes it, which takes a few hundredths of a second.
 var Default = sync.OnceValues(func() (*Table, error) {
 	b, err := unpacked(embedded)
 	if err != nil {

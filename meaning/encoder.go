@@ -10,11 +10,11 @@ import (
 // Vector is a point in the table's space.
 type Vector [Dimensions]float32
 
-// Sentence is the meaning of a stretch of text.
+// Sentence is the meaning of a piece of text.
 type Sentence struct {
-	// Mean is the weighted mean of the vectors of its pieces, before any centre is subtracted; it is zero if there are no pieces.
+	// Mean is the weighted mean of its pieces' vectors, before any centre is subtracted; zero without pieces.
 	Mean Vector
-	// Pieces are its distinct pieces, ascending, with their weights as words; the weights form a vector of length 1, or there are none.
+	// Pieces are its distinct pieces, ascending, weighted as words; the weights form a vector of length 1, if there are any.
 	Pieces []Weighted
 }
 
@@ -24,52 +24,52 @@ type Weighted struct {
 	Weight float32
 }
 
-// Encoder turns text into meaning. It is not safe for concurrent use. It allocates nothing once its memory has grown and it knows the
-// words.
+// Encoder converts text to meaning. It is not safe for concurrent use. Once its buffers have grown and it knows the words, it allocates
+// nothing.
 type Encoder struct {
 	t      *Table
-	text   []byte // of one sentence, normalised, with a space before each word
+	text   []byte // one sentence, normalised, with a space before each word
 	best   []step
 	pieces []int32
-	known  map[string]piecesOf // of words that were cut before
-	cuts   []int32             // the pieces of known words
+	known  map[string]piecesOf // words cut earlier
+	cuts   []int32             // pieces of known words
 }
 
-// piecesOf is the place of a word's pieces in Encoder.cuts.
+// piecesOf locates a word's pieces in Encoder.cuts.
 type piecesOf struct{ from, end int32 }
 
-// Bounds of the words that an encoder keeps, some 2 MB.
+// Bounds on the words that an encoder remembers, about 2 MB.
 const (
-	knownLength = 32      // bytes of a word, including its space
-	knownWords  = 1 << 14 // after that many words, all are dropped
+	knownLength = 32      // bytes of a word including its space
+	knownWords  = 1 << 14 // at this many words, all are dropped
 )
 
-// step is the best path to a place in a word.
+// step is the best path to a position in a word.
 type step struct {
 	score float32
-	piece int32 // the last piece of the path; -1 if unknown
+	piece int32 // last piece of the path; -1 if unknown
 	from  int32
 }
 
 // NewEncoder returns an encoder that uses a table.
 func NewEncoder(t *Table) *Encoder { return &Encoder{t: t} }
 
-// longestWord bounds the bytes cut into pieces at a time: text without spaces is divided there.
+// longestWord is the maximum number of bytes cut into pieces at once: longer text without spaces is divided there.
 const longestWord = 1 << 10
 
-// Encode sets s to the meaning of text, keeping the memory of its pieces. text may be any bytes.
+// Encode sets s to the meaning of text, reusing the memory of its pieces. text may be any bytes.
 func (e *Encoder) Encode(text string, s *Sentence) {
 	s.Mean = e.mean(text)
 	s.Pieces = e.weigh(s.Pieces[:0])
 }
 
-// Cut returns the numbers of the pieces of text, valid until the next call of e.
+// Cut returns the numbers of text's pieces, valid until the next call of e.
 func (e *Encoder) Cut(text string) []int32 {
 	e.mean(text)
 	return e.pieces
 }
 
-// mean returns Sentence.Mean, and leaves the pieces of text in e.
+// mean returns Sentence.Mean and leaves the text's pieces in e.
 func (e *Encoder) mean(text string) Vector {
 	e.normalise(text)
 	e.pieces = e.pieces[:0]
@@ -95,8 +95,7 @@ func (e *Encoder) mean(text string) Vector {
 	return out
 }
 
-// normalise writes the text into e.text as the model's normaliser does, in lower case: with a space before each word and no other white
-// space.
+// normalise writes text to e.text as the model's normaliser does, in lower case: with a space before each word and no other white space.
 func (e *Encoder) normalise(text string) {
 	e.text = e.text[:0]
 	space := true
@@ -117,7 +116,7 @@ func (e *Encoder) normalise(text string) {
 	}
 }
 
-// appendLetter appends a character in lower case, after the space due before it; white space makes a space due.
+// appendLetter appends a character in lower case, preceded by any pending space; white space makes a space pending.
 func appendLetter(b []byte, r rune, space bool) ([]byte, bool) {
 	if r == 0 || unicode.IsSpace(r) {
 		return b, true
@@ -128,7 +127,7 @@ func appendLetter(b []byte, r rune, space bool) ([]byte, bool) {
 	return utf8.AppendRune(b, unicode.ToLower(r)), false
 }
 
-// cutKnown appends the pieces of a word, from memory if it has been cut before.
+// cutKnown appends the pieces of a word, from memory if it was cut before.
 func (e *Encoder) cutKnown(word []byte) {
 	if len(word) > knownLength {
 		e.cut(word)
@@ -147,8 +146,8 @@ func (e *Encoder) cutKnown(word []byte) {
 	e.known[string(word)] = piecesOf{int32(from), int32(len(e.cuts))}
 }
 
-// cut appends the most probable pieces of a word (Kudo 2018, section 3.1: Viterbi's algorithm over a unigram model).
-// Characters that no piece covers are left out.
+// cut appends a word's most probable pieces (Kudo 2018, section 3.1: Viterbi's algorithm over a unigram model). It omits characters that
+// no piece covers.
 func (e *Encoder) cut(word []byte) {
 	t := e.t
 	e.best = slices.Grow(e.best[:0], len(word)+1)[:len(word)+1]
@@ -159,7 +158,7 @@ func (e *Encoder) cut(word []byte) {
 	for i := 0; i < len(word); i++ {
 		here := e.best[i].score
 		if math.IsInf(float64(here), -1) {
-			continue // within a character
+			continue // inside a character
 		}
 		node := int32(0)
 		for k := i; k < len(word) && len(t.trie) > 0; k++ {
@@ -196,7 +195,7 @@ func (t *Table) add(v *Vector, piece int32) {
 	}
 }
 
-// nibbles holds the two coordinates of each byte of a vector, before its scale.
+// nibbles holds the two coordinates in each byte of a vector, before scaling.
 var nibbles = func() (out [256][2]float32) {
 	for b := range out {
 		out[b] = [2]float32{float32(b&15 - steps - 1), float32(b>>4 - steps - 1)}
@@ -204,11 +203,11 @@ var nibbles = func() (out [256][2]float32) {
 	return out
 }()
 
-// plain is the negative log probability up to which a piece carries no information: a sentence of forty pieces is more likely than not to
-// contain it, since ln(40) is 3.7.
+// plain is the negative log probability up to which a piece carries no information: a sentence of forty pieces probably contains it,
+// since ln(40) is 3.7.
 const plain = 3.7
 
-// weigh appends the distinct pieces of e with weights by frequency and rarity, of length 1.
+// weigh appends the distinct pieces of e, weighted by frequency and rarity and scaled to length 1.
 func (e *Encoder) weigh(dst []Weighted) []Weighted {
 	slices.Sort(e.pieces)
 	sum := 0.0
@@ -234,7 +233,7 @@ func (e *Encoder) weigh(dst []Weighted) []Weighted {
 	return dst
 }
 
-// Shared returns the cosine of two sentences by their pieces, 0 to 1.
+// Shared returns the cosine between two sentences by their pieces, 0 to 1.
 func Shared(a, b []Weighted) float32 {
 	sum := float32(0)
 	for i, j := 0, 0; i < len(a) && j < len(b); {

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Dimensions of a vector.
+// Dimensions is the number of dimensions of a vector.
 const Dimensions = 128
 
-// The bytes of a table (doc/format.md, Table of pieces).
+// Encoded form of a table (doc/format.md, Table of pieces).
 const (
 	magic       = "CMT1"
 	headerBytes = 4 + 5*4
@@ -24,10 +24,10 @@ const (
 	maxUnits    = 1 << 24
 	maxNorms    = 1 << 16
 	maxNotice   = 1 << 16
-	maxReplaced = 64 // bytes that replace one character
+	maxReplaced = 64 // bytes that replace a character
 )
 
-// Piece is a run of letters with its logarithmic probability. A leading space marks the start of a word.
+// Piece is a run of letters with its log probability. A leading space marks the start of a word.
 type Piece struct {
 	Text  string
 	Score float32
@@ -35,12 +35,12 @@ type Piece struct {
 
 // Parts are the contents of a table.
 type Parts struct {
-	Pieces  []Piece               // distinct, none empty
-	Vectors [][Dimensions]float32 // one for each piece
+	Pieces  []Piece               // distinct and not empty
+	Vectors [][Dimensions]float32 // one per piece
 	// Unknown is the score of a character that no piece covers.
 	Unknown float32
-	Norms   map[rune]string // replacements of characters
-	Notice  string          // authors and terms of use
+	Norms   map[rune]string // character replacements
+	Notice  string          // authors and licence
 }
 
 // Table is read-only and safe for concurrent use.
@@ -48,24 +48,24 @@ type Table struct {
 	digest  string
 	unknown float32
 	trie    []unit
-	ends    []int32 // the piece that ends at each node; -1: none
+	ends    []int32 // piece ending at each node; -1: none
 	scores  []float32
 	scales  []float32
 	weights []float32
-	vectors []byte // vectorBytes per piece, the lower four bits first; 8 means zero
+	vectors []byte // vectorBytes per piece, lower four bits first; 8 represents zero
 	norms   map[rune]string
-	pages   [utf8.MaxRune>>8 + 1]bool // pages of 256 characters, at least one of which is in norms
+	pages   [utf8.MaxRune>>8 + 1]bool // pages of 256 characters with any character in norms
 }
 
-// Digest returns the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
+// Digest returns the first 16 hexadecimal digits of the table's SHA-256 digest. Do not compare vectors of different tables.
 func (t *Table) Digest() string { return t.digest }
 
-// Weight returns how much a piece counts in the mean of a sentence, 0 to 1.
+// Weight returns a piece's weight in a sentence's mean, 0 to 1.
 func (t *Table) Weight(piece int32) float32 { return t.weights[piece] }
 
 var errTable = errors.New("damaged table of pieces")
 
-// Encode returns the bytes of a table. It fails if the pieces are not distinct or Decode would refuse the table.
+// Encode encodes a table. It fails if two pieces are equal or if Decode would refuse the table.
 func Encode(p Parts) ([]byte, error) {
 	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > maxPieces {
 		return nil, fmt.Errorf("%d pieces with %d vectors", len(p.Pieces), len(p.Vectors))
@@ -105,7 +105,7 @@ func Encode(p Parts) ([]byte, error) {
 	b = append(b, p.Notice...)
 	sum := sha256.Sum256(b)
 	b = append(b, sum[:]...)
-	_, err = Decode(b) // refuses values outside its bounds
+	_, err = Decode(b) // Decode refuses values outside its bounds
 	return b, err
 }
 
@@ -113,10 +113,10 @@ func appendFloat(b []byte, x float32) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 }
 
-// steps is the largest number of steps from zero that a four-bit coordinate can express.
+// steps is the largest value of a four-bit coordinate, in steps.
 const steps = 7
 
-// scaleOf returns the step of a vector.
+// scaleOf returns the step size of a vector.
 func scaleOf(v *[Dimensions]float32) float32 {
 	most := float32(0)
 	for _, x := range v {
@@ -139,7 +139,7 @@ func appendQuantised(b []byte, v *[Dimensions]float32) []byte {
 	return b
 }
 
-// Decode reads a table. The table keeps parts of b.
+// Decode decodes a table. The table retains parts of b.
 func Decode(b []byte) (*Table, error) {
 	if len(b) < headerBytes+sha256.Size || string(b[:4]) != magic {
 		return nil, fmt.Errorf("%w: it does not begin with %s", errTable, magic)
@@ -183,14 +183,14 @@ func Decode(b []byte) (*Table, error) {
 		t.norms[from] = string(r.bytes(n))
 		t.pages[from>>8] = true
 	}
-	r.bytes(int(notice)) // states the origin of the vectors, for people who read the file
+	r.bytes(int(notice)) // describes the vectors' origin for people reading the file
 	if r.short || len(r.b) > 0 {
 		return nil, fmt.Errorf("%w: it is cut short or too long", errTable)
 	}
 	return t, nil
 }
 
-// frequent is the probability from which a piece carries little information: the parameter a of Arora, Liang and Ma 2017, section 3.
+// frequent is the probability above which a piece carries little information: the parameter a of Arora, Liang and Ma 2017, section 3.
 const frequent = 1e-4
 
 // weightOf returns the weight of a piece with the given log probability (equation 2 there).
@@ -198,7 +198,7 @@ func weightOf(score float32) float32 {
 	return float32(frequent / (frequent + math.Exp(float64(score))))
 }
 
-// reader reads numbers from the front of bytes. After the end it returns zeros and records the error.
+// reader reads numbers from the front of a byte slice. Beyond the end, it returns zeros and records the error.
 type reader struct {
 	b     []byte
 	short bool

@@ -8,61 +8,60 @@ import (
 	"concordat"
 )
 
-// Lead is a passage of a submission that seems to say the same as a passage of a source.
+// Lead is a passage of a submission that seems to restate a passage of a source.
 type Lead struct {
 	Span, Source concordat.Span
-	Score        float64 // the sum of the margins by which it stands out, 0 or more
-	Sentences    int     // on the side that has fewer
-	Across       bool    // the two are in different languages
-	Pairs        []Pair  // by place in the submission
-	// Many says that three or more sources say the same as most of the sentences, so that they do not come from one source.
+	Score        float64 // sum of the margins by which it stands out, 0 or more
+	Sentences    int     // number on the side with fewer
+	Across       bool    // whether the passages are in different languages
+	Pairs        []Pair  // by position in the submission
+	// Many means that three or more sources contain something similar to most of its sentences, which are therefore common.
 	Many bool
 
 	by *measure
 }
 
-// Pair is a pair of sentences, one from each side.
+// Pair pairs a sentence of the submission with one of the source.
 type Pair struct {
 	Span, Source concordat.Span
 	Similarity   float64 // 0 to 1
 }
 
-// How margins are computed and joined (Artetxe and Schwenk 2019, section 3.1, with differences instead of ratios). The values were chosen
-// on development data (doc/evaluation/meaning.md).
+// These constants define how margins are computed and joined (Artetxe and Schwenk 2019, section 3.1, with differences instead of ratios).
+// The values were chosen on development data (doc/evaluation/meaning.md).
 const (
-	sharedPart  = 0.7  // the share of words in a similarity within one language; the rest is the table's
-	leastShared = 0.08 // share of words below which two sentences are not compared further
-	gapHere     = 2    // most sentences between two pairs of one lead
+	sharedPart  = 0.7  // weight of words in a similarity within one language; the table has the rest
+	leastShared = 0.08 // minimum share of words for further comparison of two sentences
+	gapHere     = 2    // maximum number of sentences between two pairs of a lead
 	gapThere    = 3
-	neighbours  = 4 // other documents whose nearness is the background of a sentence
-	// prior is the nearness of an unrelated document, used in place of a missing one.
+	neighbours  = 4 // number of other documents whose nearness forms a sentence's background
+	// prior is the assumed nearness of an unrelated document, used in place of missing ones.
 	prior = 0.12
-	// rivals is the number of other sentences of the same two texts that are also part of a sentence's background: two texts on one
-	// question are similar throughout, whereas reworded text resembles its source sentence by sentence.
+	// rivals is the number of other sentences of the same two texts that also count as a sentence's background. Two texts on one question
+	// are similar throughout, whereas reworded text resembles its source sentence by sentence.
 	rivals = 2
-	// many is the number of sources with a similar sentence from which the sentence is not a lead.
+	// many is the number of sources with a similar sentence at which a sentence is common.
 	many = 3
 )
 
 // measure defines how margins of one kind of vectors are joined into passages.
 type measure struct {
-	prior  float32 // least background of a sentence
-	seed   float32 // least margin of the pair from which a passage grows
-	extend float32 // least margin of its other pairs
-	counts float64 // only the part of a margin above it counts
-	rivals float32 // share of the usual similarity within the same two texts that is background
-	// least holds the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4
-	// or more. If they are zero, its likelihood decides.
+	prior  float32 // minimum background of a sentence
+	seed   float32 // minimum margin of a pair from which a passage grows
+	extend float32 // minimum margin of a passage's other pairs
+	counts float64 // amount subtracted from each margin before it counts
+	rivals float32 // fraction of the usual similarity within the same two texts that counts as background
+	// least holds the minimum scores for a lead to be worth reading, by the number of sentences on the side with fewer: 1, 2, 3, and 4 or
+	// more. If they are zero, the likelihood decides.
 	least [4]float64
-	curve func(*Calibration) *Curve // of the likelihood; nil if it was not measured
+	curve func(*Calibration) *Curve // likelihood curve; nil if not measured
 }
 
 // byTable is the measure for words and the table.
 var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, rivals: 1, curve: func(c *Calibration) *Curve { return &c.Within }}
 
 // Leads returns the leads from the submission to each of the sources, best first: by words and the table within one language, and by the
-// table alone between two languages. The sources are one another's background: if several of them are equally near, none of them stands
-// out.
+// table alone between two languages. The sources form each other's background: if several are equally near, none of them stands out.
 func (c *Comparison) Leads() [][]Lead {
 	out := make([][]Lead, len(c.sources))
 	var x *verification
@@ -80,24 +79,24 @@ func (c *Comparison) Leads() [][]Lead {
 	return out
 }
 
-// Comparison holds the similarities of a submission with its sources. Only one goroutine may use it.
+// Comparison holds the similarities between a submission and its sources. Only one goroutine may use it.
 type Comparison struct {
 	submission *Text
 	sources    []*Text
 	vectors    []Vector        // of the submission's sentences, centred
-	postings   [][]posted      // of each piece, the submission's sentences that have it
-	at         map[int32]int32 // index into postings of a piece
+	postings   [][]posted      // for each piece, the submission's sentences that contain it
+	at         map[int32]int32 // index of each piece in postings
 	centre     Vector
-	directions map[int32][]float32 // of the submission's sentences, centred by writing; nil until needed
-	near       [][]similar         // of each source, pairs with some words in common, by the source's sentence, then the submission's
-	best       [][]float32         // of each source, the greatest similarity with each sentence of the submission
-	across     [][]Vector          // of each source, the centred vectors of its sentences; nil until needed
+	directions map[int32][]float32 // of the submission's sentences, centred by script; nil until needed
+	near       [][]similar         // for each source, pairs that share words, by the source's sentence and then the submission's
+	best       [][]float32         // for each source, the greatest similarity with each sentence of the submission
+	across     [][]Vector          // for each source, the centred vectors of its sentences; nil until needed
 	sums       []float32
-	nearest    []nearestSources // of each sentence of the submission, the sources nearest to it; nil until needed
-	// The following fields are filled by hold when first needed.
-	held   map[int32][]holder // of each piece, the sentences of sources that have it
-	most   []float32          // of each source; memory for there
-	places []place            // of sentences, by the number that a holder has
+	nearest    []nearestSources // for each sentence of the submission, the nearest sources; nil until needed
+	// hold sets the following fields when they are first needed.
+	held   map[int32][]holder // for each piece, the sentences of sources that contain it
+	most   []float32          // one per source; scratch memory of there
+	places []place            // sentences by the number in a holder
 	shared []float32          // by the same number; 0 between calls
 	met    []int32
 }
@@ -105,7 +104,7 @@ type Comparison struct {
 type (
 	// place is a sentence of a source.
 	place struct{ source, sentence int32 }
-	// holder is a sentence that has a piece, given by its number in places.
+	// holder identifies a sentence with a piece by its number in places.
 	holder struct {
 		at     int32
 		weight float32
@@ -154,7 +153,7 @@ func Compare(submission *Text, sources []*Text) *Comparison {
 	return c
 }
 
-// centreOf returns the mean of the sentences of the texts in one script.
+// centreOf returns the mean of the texts' sentences in one script.
 func centreOf(texts []*Text, wide bool) Vector {
 	var sum Vector
 	n := float32(0)
@@ -177,7 +176,7 @@ func centreOf(texts []*Text, wide bool) Vector {
 	return sum
 }
 
-// compare finds the pairs of a source that have some words in common.
+// compare finds a source's pairs that share words.
 func (c *Comparison) compare(d int) {
 	source := c.sources[d]
 	c.best[d] = make([]float32, len(c.submission.Spans))
@@ -213,18 +212,18 @@ func joined(shared, cosine float32) float32 {
 	return sharedPart*shared + (1-sharedPart)*max(0, cosine)
 }
 
-// margins returns the pairs of a source that stand out by extend or more.
+// margins returns a source's pairs with a margin of extend or more.
 func (c *Comparison) margins(d int) []similar {
 	rivalsHere, rivalsThere := rivalsOf(c.near[d])
 	var likely []similar
-	var backHere []float32        // of the pairs in likely
-	enough := map[int32]float32{} // background of a sentence there above which none of its pairs stands out
+	var backHere []float32        // for the pairs in likely
+	enough := map[int32]float32{} // for each source sentence, the background above which none of its pairs stands out
 	for _, p := range c.near[d] {
 		if p.similarity < prior+byTable.extend {
 			continue
 		}
 		h := max(c.here(p.here, d), rivalsHere[p.here].mean())
-		// The other background is at least that within the same two texts, and costs more to compute.
+		// The other background is at least the one within the same two texts, and takes longer to compute.
 		if p.similarity-(h+max(prior, rivalsThere[p.there].mean()))/2 < byTable.extend {
 			continue
 		}
@@ -246,7 +245,7 @@ func (c *Comparison) margins(d int) []similar {
 	return out
 }
 
-// nearest are the greatest similarities of a sentence within two texts, descending.
+// nearest holds a sentence's greatest similarities within two texts, descending.
 type nearest [1 + rivals]float32
 
 func (n nearest) with(s float32) nearest {
@@ -258,7 +257,7 @@ func (n nearest) with(s float32) nearest {
 	return n
 }
 
-// mean returns the mean of all but the first.
+// mean returns the mean of all but the greatest.
 func (n nearest) mean() float32 {
 	sum := float32(0)
 	for _, s := range n[1:] {
@@ -267,7 +266,7 @@ func (n nearest) mean() float32 {
 	return sum / rivals
 }
 
-// rivalsOf returns the nearest of each sentence of either text.
+// rivalsOf returns the nearest of each sentence in either text.
 func rivalsOf(pairs []similar) (here, there map[int32]nearest) {
 	here, there = map[int32]nearest{}, map[int32]nearest{}
 	for _, p := range pairs {
@@ -276,7 +275,7 @@ func rivalsOf(pairs []similar) (here, there map[int32]nearest) {
 	return here, there
 }
 
-// passages returns the leads to a source, made from the pairs that stand out. similarity returns the similarity, 0 to 1, of a sentence of
+// passages returns the leads to a source, formed from pairs that stand out. similarity returns the similarity, 0 to 1, of a sentence of
 // the submission and one of the source.
 func (c *Comparison) passages(d int, pairs []similar, by *measure, similarity func(d int, here, there int32) float32) []Lead {
 	slices.SortFunc(pairs, func(a, b similar) int {
@@ -309,7 +308,7 @@ func (c *Comparison) passages(d int, pairs []similar, by *measure, similarity fu
 
 func abs(x int32) int32 { return max(x, -x) }
 
-// lead makes a lead from a group of pairs. One sentence on each side is not a group.
+// lead forms a lead from a group of pairs. A single sentence on each side is not a group.
 func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
 	similarity func(d int, here, there int32) float32) (Lead, bool) {
 	rows, columns := map[int32]similar{}, map[int32]float32{}
@@ -348,9 +347,9 @@ func (c *Comparison) joinedAt(d int, here, there int32) float32 {
 	return joined(shared, Dot(&c.vectors[here], &c.across[d][there]))
 }
 
-// markCommon marks the leads for which many sources have sentences similar to most of theirs.
+// markCommon marks leads that have many sources with sentences similar to most of theirs.
 func markCommon(leads [][]Lead) {
-	held := map[int]int{} // by the start of a sentence
+	held := map[int]int{} // keyed by the start of a sentence
 	for _, ls := range leads {
 		here := map[int]bool{}
 		for _, l := range ls {

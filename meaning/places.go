@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// Parameters of the nomination of places for an encoder (doc/evaluation/meaning.md).
+// Parameters for nominating places for an encoder (doc/evaluation/meaning.md).
 const (
-	stretch       = 8   // sentences of the submission that are considered together
-	stretchStep   = 4   // from one stretch to the next
-	stretchBest   = 3   // number of sentences of a stretch that count, those that stand out most
-	nominatedEach = 7   // most sources in each script that a stretch nominates
-	leastStandOut = 0.1 // margin by which a source must stand out over a stretch
-	placesEach    = 2   // places of a source that a stretch nominates
+	stretch       = 8   // number of the submission's sentences considered together
+	stretchStep   = 4   // distance between stretches
+	stretchBest   = 3   // number of a stretch's sentences that count, those that stand out most
+	nominatedEach = 7   // maximum number of sources per script that a stretch nominates
+	leastStandOut = 0.1 // minimum margin by which a source stands out over a stretch
+	placesEach    = 2   // number of places in a source that a stretch nominates
 	around        = 2   // sentences on either side of a place
 	maxEncoded    = 1000
 )
 
-// Places are the sentences to pass to an encoder, given by index in ascending order.
+// Places are the sentences to pass to an encoder, by index in ascending order.
 type Places struct {
 	Here  []int
-	There [][]int // of each source
+	There [][]int // for each source
 }
 
 // Count returns the number of sentences.
@@ -33,7 +33,7 @@ func (p Places) Count() int {
 	return n
 }
 
-// Texts returns the text of the sentences, those of the submission first. The given texts must be those that were read.
+// Texts returns the texts of the sentences, first the submission's. here and there must be the texts that were read.
 func (c *Comparison) Texts(p Places, here string, there []string) []string {
 	out := make([]string, 0, p.Count())
 	for _, i := range p.Here {
@@ -48,9 +48,9 @@ func (c *Comparison) Texts(p Places, here string, there []string) []string {
 }
 
 // Nearby is a pair of sentences that an index of vectors finds near each other.
-type Nearby struct{ Here, There int } // indexes of sentences of the submission and of a source
+type Nearby struct{ Here, There int } // sentences of the submission and of a source
 
-// maxNearby bounds the sentences that are passed to an encoder because an index of vectors finds them near, and those of leads.
+// maxNearby bounds how many sentences are passed to an encoder for nearby pairs and leads.
 const maxNearby = maxEncoded * 7 / 10
 
 // nomination is a source that stands out over a stretch of the submission.
@@ -59,8 +59,8 @@ type nomination struct {
 	score        float32
 }
 
-// Places returns the places where sources stand out by the table, with their surroundings: the best ones up to a bound, including all leads
-// that are worth reading and the nearby places that an index of vectors finds in each source, if any. Sources in a different script from
+// Places returns the places where sources stand out by the table, with their surroundings, the best ones up to a limit. They include all
+// leads worth reading and, for each source, the nearby places found by an index of vectors, if any. Sources in a different script from
 // the submission are nominated by the table's vectors alone.
 func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
@@ -81,7 +81,7 @@ func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	}
 	n += c.addNearby(nearby, here, there, maxNearby-n)
 	for _, x := range c.nominations(peaks) {
-		if n+stretch+placesEach*(2*around+1) > maxEncoded { // the most that a nomination adds
+		if n+stretch+placesEach*(2*around+1) > maxEncoded { // the maximum that a nomination adds
 			break
 		}
 		end := min(x.from+stretch, len(c.submission.Spans))
@@ -109,7 +109,7 @@ func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	return out
 }
 
-// addNearby adds nearby places with their surroundings, the first of each source first, up to about most sentences, and returns how many
+// addNearby adds nearby places with their surroundings, first the first of each source, up to about most sentences, and returns how many
 // it added.
 func (c *Comparison) addNearby(nearby [][]Nearby, here map[int]bool, there []map[int]bool, most int) int {
 	n := 0
@@ -138,7 +138,7 @@ func (c *Comparison) addNearby(nearby [][]Nearby, here map[int]bool, there []map
 	return n
 }
 
-// addLead adds the sentences of a lead.
+// addLead adds a lead's sentences.
 func (c *Comparison) addLead(l Lead, d int, here, there map[int]bool) {
 	for i, s := range c.submission.Spans {
 		if c.submission.prose[i] && s.Overlaps(l.Span) {
@@ -152,7 +152,7 @@ func (c *Comparison) addLead(l Lead, d int, here, there map[int]bool) {
 	}
 }
 
-// peak is the sentence of a source nearest to one of the submission, with the margin by which the source stands out there.
+// peak is the source's sentence nearest to a sentence of the submission, with the margin by which the source stands out there.
 type peak struct {
 	at    int32
 	above float32

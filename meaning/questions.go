@@ -8,8 +8,7 @@ import (
 	"concordat"
 )
 
-// Cells returns the cells of a text, distinct and ascending, never nil: those of each sentence of prose and of each
-// pair of consecutive ones.
+// Cells returns the cells of each prose sentence of a text and of each pair of consecutive ones, distinct and ascending, never nil.
 func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 	spans := Sentences(text)
 	out := make([]concordat.Cell, 0, 2*concordat.Bands*len(spans))
@@ -43,7 +42,7 @@ func (c *Cells) appendCells(dst []concordat.Cell, v *Vector, chinese bool) []con
 	return dst
 }
 
-// together returns the direction of two sentences.
+// together returns the joint direction of two sentences.
 func together(a, b *Vector) Vector {
 	var sum Vector
 	for i := range sum {
@@ -52,20 +51,20 @@ func together(a, b *Vector) Vector {
 	return Centred(&sum, &Vector{})
 }
 
-// Question is a question to an index for documents with cells near sentences of a text.
+// Question asks an index for documents with cells near sentences of a text.
 type Question struct {
-	Sentence int // of Text.Spans
+	Sentence int // index into Text.Spans
 	cells    []nearCell
 }
 
-// nearCell is a cell near sentences, with the weight of finding a document there.
+// nearCell is a cell near sentences and the weight of a document found in it.
 type nearCell struct {
 	band   int
 	cell   uint32
 	weight float64
 }
 
-// Cells returns the terms with which to ask an index for documents in one of the scripts, ascending: each term is the number of a cell.
+// Cells returns the terms for searching an index for documents in one of the scripts, ascending: each term is the number of a cell.
 func (q *Question) Cells(chinese bool) []concordat.WeightedTerm {
 	out := make([]concordat.WeightedTerm, len(q.cells))
 	for i, x := range q.cells {
@@ -74,8 +73,8 @@ func (q *Question) Cells(chinese bool) []concordat.WeightedTerm {
 	return out
 }
 
-// The number of cells of a band to ask about (doc/evaluation/meaning-index.md): for 15 of 21 translations the source has a sentence in the
-// 40 nearest cells, and for 19 in the 160 nearest.
+// Number of cells per band to ask about (doc/evaluation/meaning-index.md): for 15 of 21 translations the source has a sentence in the 40
+// nearest cells, and for 19 in the 160 nearest.
 const (
 	cellProbes  = 160 // for a sentence of this site's text
 	pointProbes = 40  // for a point estimated from a partner's cells
@@ -93,8 +92,8 @@ func (c *Cells) appendNear(dst []nearCell, p *Point, n int) []nearCell {
 	return dst
 }
 
-// Questions returns a question for each sentence of prose, in order. A question has the cells nearest to the sentence, and those
-// nearest to the sentence joined with the previous one; nearer cells have more weight.
+// Questions returns one question per prose sentence, in order. A question contains the cells nearest to the sentence, and those nearest
+// to the sentence joined with the previous one; nearer cells have more weight.
 func (t *Text) Questions(c *Cells) []Question {
 	var out []Question
 	var before Vector
@@ -116,7 +115,7 @@ func (t *Text) Questions(c *Cells) []Question {
 	return out
 }
 
-// merged returns the cells in order of number, with the weights of equal ones added.
+// merged sorts the cells by number and adds the weights of equal ones.
 func merged(out []nearCell) []nearCell {
 	slices.SortFunc(out, func(a, b nearCell) int { return cmp.Or(cmp.Compare(a.band, b.band), cmp.Compare(a.cell, b.cell)) })
 	n := 0
@@ -131,17 +130,17 @@ func merged(out []nearCell) []nearCell {
 	return out[:n]
 }
 
-// Stretches calls do with the stretches of a text for which documents are searched: Spans[first:end]. They overlap.
+// Stretches calls do with each stretch of a text for which documents are searched: Spans[first:end]. Consecutive stretches overlap.
 func (t *Text) Stretches(do func(first, end int)) {
 	for from := 0; from == 0 || from+stretchStep < len(t.Spans); from += stretchStep {
 		do(from, min(from+stretch, len(t.Spans)))
 	}
 }
 
-// Directions are the directions of a text's sentences of prose.
+// Directions are the directions of a text's prose sentences.
 type Directions []Vector
 
-// Directions returns the directions of the first MaxSentences sentences of a text.
+// Directions returns the directions of the prose among a text's first MaxSentences sentences.
 func (e *Encoder) Directions(text string, c *Cells) Directions {
 	spans := Sentences(text)
 	out := make(Directions, 0, len(spans))
@@ -154,8 +153,8 @@ func (e *Encoder) Directions(text string, c *Cells) Directions {
 	return out
 }
 
-// Nearest returns the greatest cosine of a sentence of the text with one of the directions, and the index of that direction, or -1 and -1
-// if there is none.
+// Nearest returns the greatest cosine between a sentence of the text and one of the directions, and the index of that direction, or -1
+// and -1 if there is none.
 func (d Directions) Nearest(c *Cells, t *Text, sentence int) (most float32, at int) {
 	if len(d) == 0 || !t.prose[sentence] {
 		return -1, -1

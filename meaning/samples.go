@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// Sample is a sentence that belongs to no comparison. Samples show how similar an encoder makes unrelated sentences, and how good it is.
+// Sample is a sentence that belongs to no comparison. Samples show how similar an encoder considers unrelated sentences, and how good it
+// is.
 type Sample struct {
-	Subject  int // samples of one subject say the same
+	Subject  int // samples on one subject have the same meaning
 	Language string
 	Text     string
 }
 
-// Samples returns the samples, by subject.
+// Samples returns the samples ordered by subject.
 func Samples() []Sample { return slices.Clone(sampleSet) }
 
 func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
@@ -90,13 +91,13 @@ func samplesOf(rows [][4]string) (out []Sample) {
 	return out
 }
 
-// Worth is how often the counterpart of a sample is the nearest of all samples in its language, by an encoder's vectors.
+// Worth is how often a sample's counterpart is the nearest of all samples in its language, by an encoder's vectors.
 type Worth struct {
 	Languages    [2]string
 	Right, Asked int
 }
 
-// WorthOf returns the Worth of the vectors of Samples for reworded English, and for English with each other language.
+// WorthOf computes the Worth of the vectors of Samples for reworded English, and for English with each other language.
 func WorthOf(vectors [][]float32) []Worth {
 	byLanguage := map[string][][]float32{}
 	for k, s := range sampleSet {

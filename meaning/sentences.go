@@ -9,7 +9,7 @@ import (
 )
 
 // Lengths of sentences, in alphabetic letters; a Han character counts as three. Shorter sentences are joined to the previous one in the
-// paragraph, longer ones are cut.
+// paragraph, and longer ones are split.
 const (
 	shortLetters  = 60
 	leastLetters  = 40
@@ -17,7 +17,7 @@ const (
 	pieceLetters  = 300
 	hanLetters    = 3
 	firstWide     = 0x2e80
-	wideLanguages = 2 // a text is Chinese if its wide characters make more than a sixth of its characters
+	wideLanguages = 2 // a text is Chinese if more than a sixth of its characters are wide
 )
 
 // Letters returns the length of text in alphabetic letters.
@@ -45,11 +45,11 @@ func Wide(text string) bool {
 	return 3*wide*wideLanguages > all
 }
 
-// Sentences returns the sentences of a text, in order and disjoint: divided at punctuation, packed so that most hold 60 to 420 letters, and
+// Sentences returns the sentences of a text, in order and disjoint: split at punctuation, joined so that most have 60 to 420 letters, and
 // none across a line break.
 func Sentences(text string) []concordat.Span {
 	var out []concordat.Span
-	paragraph := true // nothing may be joined to the text before
+	paragraph := true // nothing can be joined to the preceding text
 	start := 0
 	end := func(at int) {
 		span := trimmed(text, concordat.Span{Start: start, End: at})
@@ -87,12 +87,12 @@ func Sentences(text string) []concordat.Span {
 	return cutLong(text, out)
 }
 
-// closing returns the number of bytes of closing marks at the start of text.
+// closing returns the length in bytes of closing marks at the start of text.
 func closing(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "\"')]”’』」）"))
 }
 
-// begins reports whether text begins a new sentence: white space and a capital, a digit, a mark, or a letter without case.
+// begins reports whether text begins a new sentence, with white space and then a capital, a digit, a mark, or a letter without case.
 func begins(text string) bool {
 	rest := strings.TrimLeft(text, " \t\u00a0")
 	if rest == "" || len(rest) == len(text) {
@@ -102,7 +102,7 @@ func begins(text string) bool {
 	return !unicode.IsLower(r)
 }
 
-// trimmed returns a span without white space at its ends.
+// trimmed returns the span without white space at its ends.
 func trimmed(text string, s concordat.Span) concordat.Span {
 	in := s.In(text)
 	s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
@@ -110,7 +110,7 @@ func trimmed(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// cutLong cuts spans longer than maxLetters into parts of about pieceLetters, after a space or a mark.
+// cutLong splits spans longer than maxLetters into parts of about pieceLetters, after a space or a mark.
 func cutLong(text string, spans []concordat.Span) []concordat.Span {
 	out := make([]concordat.Span, 0, len(spans))
 	for _, s := range spans {

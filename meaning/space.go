@@ -13,29 +13,29 @@ import (
 	"concordat"
 )
 
-// Space is where the vectors of one encoder's model are indexed: they are reduced to vectors of the table's size, which cells of their own
-// divide. It is read-only and safe for concurrent use.
+// Space is the index space for one encoder model's vectors: they are reduced to vectors of the table's size and divided by the space's
+// own cells. It is read-only and safe for concurrent use.
 type Space struct {
 	digest string
-	axes   [][]float32 // Dimensions of them, each as long as the model's vectors
-	probes []Vector    // the reduced vectors of known texts, by which the model is recognised
+	axes   [][]float32 // Dimensions axes, each as long as the model's vectors
+	probes []Vector    // reduced vectors of known texts for recognising the model
 	cells  *Cells
 }
 
-// The bytes of a space (doc/format.md, Space of an encoder).
+// Encoded form of a space (doc/format.md, Space of an encoder).
 const (
 	spaceMagic = "CMS1"
-	// maxModel bounds the numbers of a model's vector, and maxProbes those of its probes.
+	// maxModel and maxProbes limit the size of a model's vector and the number of probes.
 	maxModel, maxProbes = 8192, 1024
-	// leastProbe is the least mean cosine between the probes and the same vectors of the same model. Other roundings of its
-	// numbers differ by less.
+	// leastProbe is the minimum mean cosine between the probes and the model's vectors of the same texts. Other roundings of a model's
+	// numbers differ less.
 	leastProbe = 0.97
 )
 
 var errSpace = errors.New("damaged space of an encoder")
 
-// EncodeSpace returns the bytes of a space: axes are Dimensions vectors of the model's size, probes the reduced vectors of texts by which
-// the model is recognised, and cells the bytes of its cells.
+// EncodeSpace encodes a space: axes are Dimensions vectors of the model's size, probes the reduced vectors of texts that recognise the
+// model, and cells its encoded cells.
 func EncodeSpace(axes [][]float32, probes []Vector, cells []byte) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(spaceMagic), uint32(len(axes[0])))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(probes)))
@@ -54,7 +54,7 @@ func EncodeSpace(axes [][]float32, probes []Vector, cells []byte) []byte {
 	return append(b, sum[:]...)
 }
 
-// DecodeSpace reads a space.
+// DecodeSpace decodes a space.
 func DecodeSpace(b []byte) (*Space, error) {
 	if len(b) < 12+sha256.Size || string(b[:4]) != spaceMagic {
 		return nil, fmt.Errorf("%w: it does not begin with %s, or is cut short", errSpace, spaceMagic)
@@ -94,16 +94,17 @@ func DecodeSpace(b []byte) (*Space, error) {
 	return s, err
 }
 
-// Digest returns the first 16 hexadecimal digits of the SHA-256 digest. Vectors of spaces with different digests must not be compared.
+// Digest returns the first 16 hexadecimal digits of the SHA-256 digest of the space. Do not compare vectors of spaces with different
+// digests.
 func (s *Space) Digest() string { return s.digest }
 
 // Cells returns the cells that divide the space.
 func (s *Space) Cells() *Cells { return s.cells }
 
-// Takes reports whether a vector has the size of the model's.
+// Takes reports whether a vector has the size of the model's vectors.
 func (s *Space) Takes(v []float32) bool { return len(v) == len(s.axes[0]) }
 
-// Reduce returns a vector of the model in the space; see Takes.
+// Reduce maps a model's vector, which must satisfy Takes, to the space.
 func (s *Space) Reduce(v []float32) Vector { return Reduced(s.axes, v) }
 
 // Reduced returns the scalar products of a vector with Dimensions axes of its size.
@@ -115,7 +116,7 @@ func Reduced(axes [][]float32, v []float32) Vector {
 	return out
 }
 
-// Recognises reports whether vectors of the texts by which the space knows its model come from that model.
+// Recognises reports whether vectors, which must be of the space's probe texts, come from its model.
 func (s *Space) Recognises(vectors [][]float32) bool {
 	if len(vectors) != len(s.probes) || len(vectors) == 0 {
 		return false
@@ -132,7 +133,7 @@ func (s *Space) Recognises(vectors [][]float32) bool {
 	return sum >= leastProbe*float32(len(vectors))
 }
 
-// Prose returns the indexes of a text's sentences of prose, ascending.
+// Prose returns the indexes of a text's prose sentences, ascending.
 func (t *Text) Prose() []int {
 	var out []int
 	for i, is := range t.prose {
@@ -143,8 +144,8 @@ func (t *Text) Prose() []int {
 	return out
 }
 
-// In returns the text with the vectors of an encoder's model in place of those of the table: vectors are those of the first sentences of
-// Prose, in order, and further sentences are left out. Its sentences have no pieces, so it is compared by vectors alone.
+// In returns the text with the vectors of an encoder's model instead of the table's. vectors belong to the first sentences of Prose, in
+// order; further sentences are omitted. Its sentences have no pieces, so only their vectors are compared.
 func (t *Text) In(s *Space, vectors [][]float32) *Text {
 	out := *t
 	out.prose, out.sentences = make([]bool, len(t.prose)), make([]Sentence, len(t.Spans))
@@ -158,8 +159,7 @@ func (t *Text) In(s *Space, vectors [][]float32) *Text {
 	return &out
 }
 
-// Cells returns the cells of a text, distinct and ascending, never nil: those of each sentence of prose and of each pair of consecutive
-// ones.
+// Cells returns the cells of each prose sentence and of each pair of consecutive ones, distinct and ascending, never nil.
 func (t *Text) Cells(c *Cells) []concordat.Cell {
 	placed := t.Placed(c)
 	out := make([]concordat.Cell, 0, concordat.Bands*len(placed))
@@ -172,7 +172,7 @@ func (t *Text) Cells(c *Cells) []concordat.Cell {
 	return slices.Compact(out)
 }
 
-// Directions returns the directions of a text's sentences of prose, in order.
+// Directions returns the directions of a text's prose sentences, in order.
 func (t *Text) Directions(c *Cells) Directions {
 	var out Directions
 	for i := range t.Spans {
@@ -183,11 +183,11 @@ func (t *Text) Directions(c *Cells) Directions {
 	return out
 }
 
-// packed is the letter that stands for a coordinate of 0; letters before and after it stand for -7 to 7 steps.
+// packed is the letter for a coordinate of 0; the letters before and after it represent -7 to 7 steps.
 const packed = 'h'
 
-// Pack returns the directions with four bits a number, as letters from a to o, Dimensions of them for each direction. A number is counted
-// in sevenths of the greatest of its direction, so the length of a direction is lost. They are made to be compressed.
+// Pack encodes the directions with four bits per number, as letters from a to o, Dimensions letters per direction. Each number is
+// expressed in sevenths of the greatest in its direction, so a direction's length is lost. The result compresses well.
 func (d Directions) Pack() string {
 	out := make([]byte, 0, Dimensions*len(d))
 	for i := range d {
@@ -203,7 +203,7 @@ func (d Directions) Pack() string {
 	return string(out)
 }
 
-// UnpackDirections returns the directions that Pack packed, each scaled to length 1.
+// UnpackDirections decodes directions encoded by Pack and scales each to length 1.
 func UnpackDirections(text string) (Directions, error) {
 	if len(text)%Dimensions != 0 {
 		return nil, fmt.Errorf("%d letters of directions: %w", len(text), concordat.ErrCorrupt)

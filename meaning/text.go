@@ -8,21 +8,21 @@ import (
 	"concordat"
 )
 
-// Text is a text cut into sentences with their meaning. It is read-only and safe for concurrent use.
+// Text is a text split into sentences with their meanings. It is read-only and safe for concurrent use.
 type Text struct {
 	Spans     []concordat.Span
 	Rest      int    // number of sentences after MaxSentences, which were not read
-	Language  string // code of the language; empty if unknown
+	Language  string // language code; empty if unknown
 	sentences []Sentence
-	prose     []bool // whether a sentence may be part of a lead
-	chinese   []bool // whether a sentence is written mainly in Chinese characters
-	wide      bool   // it is written mainly in Chinese characters
+	prose     []bool // whether each sentence can be part of a lead
+	chinese   []bool // whether each sentence is written mainly in Chinese characters
+	wide      bool   // whether the text is written mainly in Chinese characters
 }
 
-// MaxSentences bounds the sentences of a text: the rest of a longer text is not compared.
+// MaxSentences is the maximum number of sentences per text: the rest of a longer text is not compared.
 const MaxSentences = 4000
 
-// Read cuts a text into sentences and encodes them.
+// Read splits a text into sentences and encodes them.
 func (e *Encoder) Read(text string) *Text {
 	t := Cut(text)
 	for _, i := range t.Prose() {
@@ -31,7 +31,7 @@ func (e *Encoder) Read(text string) *Text {
 	return t
 }
 
-// Cut cuts a text into sentences without encoding them.
+// Cut splits a text into sentences without encoding them.
 func Cut(text string) *Text {
 	spans := Sentences(text)
 	rest := max(0, len(spans)-MaxSentences)
@@ -46,7 +46,7 @@ func Cut(text string) *Text {
 	return t
 }
 
-// Leave excludes sentences from leads if spans cover at least half of them.
+// Leave excludes from leads the sentences at least half covered by spans.
 func (t *Text) Leave(spans []concordat.Span) {
 	for i, s := range t.Spans {
 		covered := 0
@@ -59,7 +59,7 @@ func (t *Text) Leave(spans []concordat.Span) {
 	}
 }
 
-// Without returns the text without the sentences at least half covered by spans, as Leave excludes them; t is not changed.
+// Without returns a copy of t without the sentences that Leave would exclude: those at least half covered by spans.
 func (t *Text) Without(spans []concordat.Span) *Text {
 	out := *t
 	out.prose = slices.Clone(t.prose)
@@ -67,11 +67,11 @@ func (t *Text) Without(spans []concordat.Span) *Text {
 	return &out
 }
 
-// leastLettersOf is the least share of letters among the characters of prose; lists of links, tables and references have fewer, since
-// they contain numbers and punctuation.
+// leastLettersOf is the minimum proportion of letters among the characters of prose. Lists of links, tables and references have fewer,
+// since they contain numbers and punctuation.
 const leastLettersOf = 0.72
 
-// prose reports whether a sentence may be part of a lead because it is long enough and reads like prose.
+// prose reports whether a sentence can be part of a lead, because it is long enough and reads like prose.
 func prose(text string) bool {
 	if Letters(text) < leastLetters || strings.Contains(text, "://") || strings.Contains(text, "@") {
 		return false

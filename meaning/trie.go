@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// unit is a node of a double array (Aoe 1989): the child of node n by byte c is at base(n)+c if its check is n. Byte 0, which occurs in no
-// piece, ends a piece: the base of its unit is the number of the piece.
+// unit is a node of a double array (Aoe 1989): the child of node n by byte c is at base(n)+c if its check is n. Byte 0, which occurs in
+// no piece, ends a piece: the base of its unit is the number of the piece.
 type unit struct{ base, check int32 }
 
 // vacant is the check of a unit that is not a node. Node 0 is the root.
 const vacant = -1
 
-// child returns the child of a node by a byte, or -1.
+// child returns a node's child by a byte, or -1.
 func child(trie []unit, node int32, c byte) int32 {
 	at := trie[node].base + int32(c)
 	if at < 0 || int(at) >= len(trie) || trie[at].check != node {
@@ -40,7 +40,7 @@ type numbered struct {
 // trieBuilder builds a double array.
 type trieBuilder struct {
 	units []unit
-	first int // there is no vacant unit before it
+	first int // no unit before it is vacant
 }
 
 func buildTrie(pieces []Piece) ([]unit, error) {
@@ -64,7 +64,7 @@ func buildTrie(pieces []Piece) ([]unit, error) {
 	return b.units, nil
 }
 
-// place gives a node its children, which it takes from the pieces. These are sorted and share their first depth bytes.
+// place assigns a node its children, taken from the pieces. The pieces must be sorted and share their first depth bytes.
 func (b *trieBuilder) place(node int32, pieces []numbered, depth int) {
 	var labels []byte
 	var ends []int
@@ -95,7 +95,7 @@ func (b *trieBuilder) place(node int32, pieces []numbered, depth int) {
 	}
 }
 
-// room returns the least base, above 0, at which the units for all labels are vacant.
+// room returns the smallest base above 0 at which the units for all labels are vacant.
 func (b *trieBuilder) room(labels []byte) int32 {
 	for b.first < len(b.units) && b.units[b.first].check != vacant {
 		b.first++

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// byEncoder is the measure of an encoder's vectors within one language.
+// byEncoder is the measure for an encoder's vectors within one language.
 var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
 
 // encoderRivalsAcross is how much the other sentences of the same two texts count as background between two languages.
 const encoderRivalsAcross = 0.8
 
-// ownCentre is the number of sentences in a language without samples from which their own mean is their centre.
+// ownCentre is the number of sentences in a language without samples at which their own mean becomes their centre.
 const ownCentre = 24
 
 // Vectors are an encoder's vectors of length 1, all with the same number of dimensions.
 type Vectors struct {
-	Here    [][]float32   // of Places.Here
-	There   [][][]float32 // of Places.There
-	Samples [][]float32   // of Samples
-	Model   string        // the name of the encoder's model
+	Here    [][]float32   // for Places.Here
+	There   [][][]float32 // for Places.There
+	Samples [][]float32   // for Samples
+	Model   string        // name of the encoder's model
 }
 
 // verification compares vectors of an encoder, centred by language.
@@ -27,13 +27,13 @@ type verification struct {
 	c       *Comparison
 	here    map[int32][]float32
 	samples map[string][][]float32
-	order   [][]int32                           // of each source, its sentences, ascending
+	order   [][]int32                           // for each source, its sentences in ascending order
 	rows    [][][]float32                       // vectors of these sentences
-	nearest map[string]map[int32]nearestSources // of each language and each sentence of the submission
+	nearest map[string]map[int32]nearestSources // for each language and each sentence of the submission
 }
 
-// Verified returns the leads found with an encoder's vectors of places, by source, best first. Sentences in two languages are compared like
-// those in one: a sentence's usual similarity to other documents in the other language is subtracted.
+// Verified returns the leads found with an encoder's vectors of places, by source, best first. It compares sentences in two languages
+// like those in one: it subtracts a sentence's usual similarity to other documents in the other language.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	within := byEncoder
 	if Calibrated().Encoder.Measured(v.Model) {
@@ -59,7 +59,7 @@ func newVerification(c *Comparison) *verification {
 		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
 }
 
-// centred subtracts from each vector the mean of the vectors in its language, taken over the samples and places together.
+// centred subtracts from each vector the mean of the vectors in its language, over samples and places together.
 func (c *Comparison) centred(p Places, v Vectors) *verification {
 	byLanguage := map[string][][]float32{}
 	for k, s := range sampleSet {
@@ -71,7 +71,7 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 		l := c.sources[d].Language
 		byLanguage[l] = append(byLanguage[l], v.There[d]...)
 	}
-	for _, l := range slices.Sorted(maps.Keys(byLanguage)) { // in order, so that rounding is the same each time
+	for _, l := range slices.Sorted(maps.Keys(byLanguage)) { // in order, so that rounding is always the same
 		all = append(all, byLanguage[l]...)
 	}
 	general := meanOf(all)
@@ -98,7 +98,7 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 	return x
 }
 
-// similarity returns the similarity of two sentences; it is 0 if either has no vector.
+// similarity returns the similarity of two sentences, or 0 if either has no vector.
 func (x *verification) similarity(d int, here, there int32) float32 {
 	return dot(x.here[here], x.vector(d, there))
 }
@@ -112,8 +112,8 @@ func (x *verification) vector(d int, there int32) []float32 {
 	return x.rows[d][k]
 }
 
-// usual returns how near a sentence usually is to other documents in a language: the mean over the nearest of them, each sample counting as
-// a document. A result above enough need not be exact: it is returned as soon as it is known to be greater than enough.
+// usual returns how near a sentence usually is to other documents in a language: the mean over the nearest of them, with each sample
+// counting as a document. A result above enough need not be exact: usual returns as soon as the result is known to exceed enough.
 func (x *verification) usual(v []float32, language string, but int, enough float32) float32 {
 	var best nearestSources
 	for _, w := range x.samples[language] {
@@ -124,14 +124,14 @@ func (x *verification) usual(v []float32, language string, but int, enough float
 			continue
 		}
 		best.add(nearSource{k, x.most(v, k)})
-		if m := best.mean(but); best.full() && m > enough { // it can only grow from here
+		if m := best.mean(but); best.full() && m > enough { // from here on it can only grow
 			return m
 		}
 	}
 	return best.mean(but)
 }
 
-// usualHere returns usual for a sentence of the submission, which is needed once for each source.
+// usualHere returns usual for a sentence of the submission, which is needed once per source.
 func (x *verification) usualHere(i int32, language string, but int) float32 {
 	of := x.nearest[language]
 	if of == nil {
@@ -158,7 +158,7 @@ func (x *verification) in(k int, language string) bool {
 	return x.c.sources[k].Language == language && len(x.rows[k]) > 0
 }
 
-// most returns the similarity of the nearest sentence of a source.
+// most returns the similarity of a source's nearest sentence.
 func (x *verification) most(v []float32, k int) float32 {
 	most := float32(-1)
 	for _, w := range x.rows[k] {
@@ -167,7 +167,7 @@ func (x *verification) most(v []float32, k int) float32 {
 	return most
 }
 
-// margins returns the pairs of a source that stand out.
+// margins returns a source's pairs that stand out.
 func (x *verification) margins(d int, by *measure) []similar {
 	var near, likely, out []similar
 	for i, v := range x.here {
@@ -179,7 +179,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 	}
 	rivalsHere, rivalsThere := rivalsOf(near)
 	here, there := map[int32]float32{}, map[int32]float32{}
-	enough := map[int32]float32{} // background of a sentence there above which none of its pairs stands out
+	enough := map[int32]float32{} // for each source sentence, the background above which none of its pairs stands out
 	for _, p := range near {
 		h, ok := here[p.here]
 		if !ok {
@@ -187,7 +187,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 			here[p.here] = h
 		}
 		if p.similarity-(h+max(by.prior, by.rivals*rivalsThere[p.there].mean()))/2 < by.extend {
-			continue // whatever the other background is
+			continue // regardless of the other background
 		}
 		likely = append(likely, p)
 		enough[p.there] = max(enough[p.there], 2*(p.similarity-by.extend)-h+slack)
@@ -206,7 +206,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 	return out
 }
 
-// slack is the largest rounding error of a bound.
+// slack is the maximum rounding error of a bound.
 const slack = 1e-5
 
 func dot(a, b []float32) float32 {
@@ -236,7 +236,7 @@ func meanOf(vs [][]float32) []float32 {
 	return sum
 }
 
-// without returns v minus a centre, scaled to length 1, or zero if nothing is left.
+// without returns v minus a centre, scaled to length 1, or zero if nothing remains.
 func without(v, centre []float32) []float32 {
 	out := make([]float32, len(v))
 	sum := float32(0)

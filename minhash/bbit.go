@@ -9,20 +9,20 @@ import (
 	"concordat"
 )
 
-// Document makes b-bit minwise sketches of whole documents: any number of hashes, with b bits of each kept (Li and König 2010). At equal
-// size they estimate resemblance with less variance than MIN_s of 64-bit values, but cannot estimate containment. It is immutable and safe
-// for concurrent use.
+// Document makes b-bit minwise sketches of whole documents: any number of hashes, keeping b bits of each (Li and König 2010). At equal
+// size, they estimate resemblance with less variance than MIN_s of 64-bit values, but cannot estimate containment. It is immutable and
+// safe for concurrent use.
 type Document struct {
 	b, bins int
 	seeds   []uint64
 	last    uint64
 }
 
-// maxBins bounds the hashes of a document sketch.
+// maxBins is the maximum number of hashes in a document sketch.
 const maxBins = 1 << 16
 
 // NewDocument returns a Document that makes sketches with the given number of hashes, 1 to 65,536, and b bits per hash, 1, 2, 4 or 8. The
-// key determines the hash functions; the empty key is the public one.
+// key determines the hash functions; the empty key selects the public ones.
 func NewDocument(b, hashes int, key []byte) (*Document, error) {
 	if b != 1 && b != 2 && b != 4 && b != 8 || hashes < 1 || hashes > maxBins {
 		return nil, fmt.Errorf("document sketch of %d hashes of %d bits: want 1 to %d of 1, 2, 4 or 8", hashes, b, maxBins)
@@ -36,7 +36,7 @@ func NewDocument(b, hashes int, key []byte) (*Document, error) {
 	return d, nil
 }
 
-// Bytes returns the size of a sketch.
+// Bytes returns the size of a sketch in bytes.
 func (d *Document) Bytes() int { return (d.b*d.bins + 63) / 64 * 8 }
 
 // Sketch returns the sketch of the set of features, or nil for the empty set; repeats count once. It is the algorithm of Sketcher.Sketch
@@ -45,8 +45,8 @@ func (d *Document) Sketch(features []uint64) []uint64 {
 	if len(features) == 0 {
 		return nil
 	}
-	// A feature's first throws fill most bins; its last throws go to those still open after a few rounds.
-	winner, round := make([]uint64, d.bins), make([]int32, d.bins) // round of the winner, from 1
+	// A feature's first throws fill most bins; its last throws go to the few bins still open after several rounds.
+	winner, round := make([]uint64, d.bins), make([]int32, d.bins) // round of each winner, from 1
 	open, n := d.bins, uint64(d.bins)
 	for r := 0; open > 0 && r < 2*d.bins; r++ {
 		s := d.seeds[r]
@@ -85,18 +85,18 @@ func (d *Document) Sketch(features []uint64) []uint64 {
 // equal returns the number of hashes in which all given sketches agree.
 func (d *Document) equal(first []uint64, others ...[]uint64) int {
 	n := 0
-	low := ^uint64(0) / (1<<d.b - 1) // the lowest bit of each hash of a word; b divides 64
+	low := ^uint64(0) / (1<<d.b - 1) // lowest bit of each hash in a word; b divides 64
 	for i := range first {
 		var differ uint64
 		for _, o := range others {
 			differ |= first[i] ^ o[i]
 		}
 		for s := 1; s < d.b; s *= 2 {
-			differ |= differ >> s // within a hash, and from the next higher one, which the mask removes
+			differ |= differ >> s // bits of the same hash, and of the next higher one, which the mask removes
 		}
 		n += bits.OnesCount64(^differ & low)
 	}
-	return n - (len(first)*64/d.b - d.bins) // bits after the last hash are zero in every sketch
+	return n - (len(first)*64/d.b - d.bins) // the bits after the last hash are zero in every sketch
 }
 
 func (d *Document) check(sketches ...[]uint64) error {
@@ -108,16 +108,16 @@ func (d *Document) check(sketches ...[]uint64) error {
 	return nil
 }
 
-// ThreeWay is the overlap of a text and two sources, estimated from sketches.
+// ThreeWay describes the overlap of a text and two sources, estimated from sketches.
 type ThreeWay struct {
 	AB, AC, BC float64 // resemblance of each pair
 	All        float64 // |A∩B∩C| / |A∪B∪C|
 	Deviation  float64 // standard error of All
 }
 
-// ThreeWay estimates the resemblance of three sets, for example a text and two sources: how much of the text shared with one source is also
-// shared with the other (Li, König and Gui 2010). b must be at least 2: with one bit, the agreement of three hashes follows from that of
-// the pairs and adds no information.
+// ThreeWay estimates the resemblance of three sets, for example a text and two sources, and thus how much of the text shared with one
+// source is also shared with the other (Li, König and Gui 2010). b must be at least 2: with one bit, the agreement of all three follows
+// from the agreement of the pairs and adds no information.
 func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {
 	if err := d.check(a, b, c); err != nil {
 		return ThreeWay{}, err
@@ -125,7 +125,7 @@ func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {
 	return threeWay(d.b, d.bins, d.equal(a, b), d.equal(a, c), d.equal(b, c), d.equal(a, b, c))
 }
 
-// ThreeWay does the same as Document.ThreeWay for fingerprints of sentences. With 25 hashes its standard error is up to 0.1.
+// ThreeWay does the same as Document.ThreeWay for sentence fingerprints. With 25 hashes, its standard error is up to 0.1.
 func (s *Sketcher) ThreeWay(f, g, h concordat.Fingerprint) (ThreeWay, error) {
 	return threeWay(s.b, s.bins, s.equal(f, g), s.equal(f, h), s.equal(g, h), s.equal(f, g, h))
 }
@@ -146,9 +146,10 @@ func (s *Sketcher) equal(first concordat.Fingerprint, others ...concordat.Finger
 	return n
 }
 
-// threeWay solves for the resemblances. Let the three least hashes be all equal with probability R, exactly two equal with probabilities
-// R12-R, R13-R and R23-R, and all different otherwise. Two different hashes agree in b bits with probability q = 2^-b, three with q² (Li,
-// König and Gui 2010, theorem 1, in the limit of sparse data). So the share of hashes in which all agree is
+// threeWay solves for the resemblances. Let the three least hashes be equal with probability R, exactly two of them equal with
+// probabilities R12-R, R13-R and R23-R, and all different otherwise. Two different hashes agree in b bits with probability q = 2^-b, and
+// three with q² (Li, König and Gui 2010, theorem 1, in the limit of sparse data). Therefore the proportion of hashes in which all agree
+// is
 //
 //	P = R + q·(S - 3R) + q²·(1 - S + 2R),  S = R12 + R13 + R23,
 //
@@ -164,7 +165,7 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	bottom := 1 - 3*q + 2*q*q
 	t.All = (float64(all)/n - q*s - q*q*(1-s)) / bottom
 	// The estimate is the mean over the hashes of v = (e - q(1-q)·Σ(eᵢⱼ-q)/(1-q) - q²) / bottom, where e and eᵢⱼ are 1 for agreement. v
-	// is v1 if all three agree, v2 if exactly two do, and v3 if none do. The variance of the estimate is that of these values.
+	// is v1 if all three agree, v2 if exactly two do, and v3 if none do. The variance of the estimate follows from these values.
 	value := func(e, pairs float64) float64 { return (e - q*(pairs-3*q) - q*q) / bottom }
 	two := float64(ab+ac+bc-3*all) / n
 	three := float64(all) / n
@@ -177,15 +178,15 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	return t, nil
 }
 
-// Resemblance returns the unbiased estimate of the Jaccard resemblance of the sets of two sketches and its standard error, from the
-// variance of Li and König 2010 (section 3.2) at the estimate. The estimate for very different sets may be slightly below zero. It cannot
-// be estimated for empty sets.
+// Resemblance returns the unbiased estimate of the Jaccard resemblance of two sketches' sets, and its standard error, from the variance
+// of Li and König 2010 (section 3.2) at the estimate. For very different sets, the estimate can be slightly below zero. Empty sets have
+// no estimate.
 func (d *Document) Resemblance(x, y []uint64) (r, deviation float64, err error) {
 	if err := d.check(x, y); err != nil {
 		return 0, 0, err
 	}
 	chance := math.Ldexp(1, -d.b)
 	e := float64(d.equal(x, y)) / float64(d.bins)
-	at := max(e, chance) // fewer can agree only by luck
+	at := max(e, chance) // fewer agree only by chance
 	return (e - chance) / (1 - chance), math.Sqrt(at*(1-at)/float64(d.bins)) / (1 - chance), nil
 }

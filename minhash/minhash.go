@@ -14,13 +14,13 @@ import (
 type Sketcher struct {
 	b, bins int
 	seeds   []uint64 // 2·bins, one for each round
-	last    uint64   // seed for the bits that are kept
+	last    uint64   // seed for the bits to keep
 }
 
 var _ concordat.Sketcher = (*Sketcher)(nil)
 
-// New returns the sketcher with b bits per hash, 1, 2 or 4, whose hash functions the key determines; the empty key is the public
-// one. Fingerprints with a different b or key must not be compared.
+// New returns the sketcher with b bits per hash, 1, 2 or 4; the key determines the hash functions, and the empty key selects the public
+// ones. Do not compare fingerprints with different b or key.
 func New(b int, key []byte) (*Sketcher, error) {
 	if b != 1 && b != 2 && b != 4 {
 		return nil, fmt.Errorf("minhash with b = %d: want 1, 2 or 4", b)
@@ -50,24 +50,23 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// Sketch returns the fingerprint of the set of features; repeated features count once, and their order does not matter. Without features it
-// is zero.
+// Sketch returns the fingerprint of the set of features; repeats count once, and their order does not matter. Without features, it is
+// zero.
 //
-// Dahlgaard, Knudsen and Thorup 2017, figure 1: in round i < t every feature goes to a random bin with the value (i, hash); in round t+j it
-// goes to bin j; each bin keeps its least value. A bin filled in an earlier round keeps its winner, so a round considers only open bins,
-// and the rounds end when none is open.
+// Dahlgaard, Knudsen and Thorup 2017, figure 1: in round i < t, every feature goes to a random bin with the value (i, hash), and in round
+// t+j, it goes to bin j. Each bin keeps its least value. A bin filled in an earlier round keeps its winner, so a round considers only
+// open bins, and the rounds end when no bin is open.
 func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	if len(features) == 0 {
 		return concordat.Fingerprint{}
 	}
-	var winner [concordat.Bits]uint64 // per bin: the least value of the round that filled it
+	var winner [concordat.Bits]uint64 // for each bin, the least value of the round that filled it
 	bins := uint64(s.bins)
 	least := winner[:bins]
 	for i := range least {
 		least[i] = math.MaxUint64
 	}
-	// Bins filled in earlier rounds. No branch below depends on the features: a value that goes to a closed bin becomes the largest
-	// possible one.
+	// Bins filled in earlier rounds. No branch below depends on the features: a value for a closed bin becomes the largest possible one.
 	var closed [2]uint64
 	all := [2]uint64{1<<min(bins, 64) - 1, 1<<(max(bins, 64)-64) - 1}
 	round := 0
@@ -78,7 +77,7 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 			for _, f := range features {
 				h := mix(f ^ seed)
 				bin, _ := bits.Mul64(h, bins)
-				// The bin is the high part of h; its low half orders the bin.
+				// The high half of h selects the bin; its low half orders values within the bin.
 				v := bits.RotateLeft64(h, 32) | -(closed[0] >> (bin & 63) & 1)
 				least[bin] = min(least[bin], v)
 				filled |= 1 << (bin & 63)
@@ -107,11 +106,11 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return s.pack(least)
 }
 
-// pack returns b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from the winner after it is mixed again,
-// since the selection of the least value has biased its bits.
+// pack returns b bits of each winner: bit b·i of the fingerprint starts hash i. The winner is mixed again first, since the selection of
+// the least value has biased its bits.
 func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint
-	const word = 60 // bits; b divides it
+	const word = 60 // in bits; b divides it
 	for w := range f {
 		at := 0
 		for ; at < word && len(winner) > 0; at += s.b {
@@ -122,10 +121,9 @@ func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	return f
 }
 
-// Resemblance returns the unbiased estimate, clamped to the range 0 to 1, of the Jaccard resemblance of two
-// feature sets from the distance of their fingerprints in bits. For every b one differing hash changes b/2 of
-// its bits on average, so the expected distance is 50·(1−R) (from Li and König 2010, theorem 1, in the limit
-// of sparse data).
+// Resemblance returns the unbiased estimate, clamped to the range 0 to 1, of the Jaccard resemblance of two feature sets from the
+// distance of their fingerprints in bits. For every b, one differing hash changes b/2 of its bits on average, so the expected distance is
+// 50·(1−R) (from Li and König 2010, theorem 1, in the limit of sparse data).
 func Resemblance(distance int) float64 {
 	return max(0, 1-float64(distance)/(concordat.Bits/2))
 }

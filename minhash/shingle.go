@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Shingler makes sketches of the shingles of whole documents (Broder 1997): MIN_s consists of the s smallest
-// values of a random permutation, and MOD_m of those divisible by m. It is immutable and safe for concurrent
-// use. Sketches of shinglers with different keys must not be compared.
+// Shingler makes sketches of whole documents' shingles (Broder 1997): MIN_s consists of the s smallest values of a random permutation,
+// and MOD_m of the values divisible by m. It is immutable and safe for concurrent use. Do not compare sketches from shinglers with
+// different keys.
 type Shingler struct{ seed uint64 }
 
-// NewShingler returns the shingler whose permutation the key determines; the empty key is the public one.
+// NewShingler returns a shingler; the key determines its permutation, and the empty key selects the public one.
 func NewShingler(key []byte) *Shingler {
 	sum := sha256.Sum256(append([]byte("concordat/shingle/1\x00"), key...))
 	return &Shingler{binary.BigEndian.Uint64(sum[:])}
@@ -47,8 +47,8 @@ func (s *Shingler) Min(shingles []uint64, size int) MinSketch {
 	return MinSketch{Values: slices.Clone(all[:min(size, len(all))]), Size: size, Set: len(all)}
 }
 
-// ModSketch is MOD_m of a set: its permuted values divisible by Modulus, ascending. It grows with the set, so it estimates containment well
-// however different the sizes are.
+// ModSketch is MOD_m of a set: its permuted values divisible by Modulus, ascending. It grows with the set, so it estimates containment
+// well regardless of the sizes.
 type ModSketch struct {
 	Values  []uint64
 	Modulus uint64
@@ -72,10 +72,10 @@ func (s *Shingler) Mod(shingles []uint64, m uint64) ModSketch {
 	return out
 }
 
-// Estimate is a share of a set, estimated from a sample of the set.
+// Estimate is a proportion of a set, estimated from a sample.
 type Estimate struct {
-	Hits, Trials int  // if Trials is 0, nothing was sampled and nothing is known
-	Exact        bool // the sample is the whole set
+	Hits, Trials int  // Trials 0: nothing was sampled
+	Exact        bool // whether the sample is the whole set
 }
 
 // Value returns the unbiased estimate, 0 to 1, or 0 without trials.
@@ -86,8 +86,8 @@ func (e Estimate) Value() float64 {
 	return float64(e.Hits) / float64(e.Trials)
 }
 
-// Interval returns bounds that include the true share with at least the given confidence, for example 0.95: exact binomial bounds (Clopper
-// and Pearson 1934). They are a little too wide, as the sample is drawn without replacement.
+// Interval returns bounds that include the true proportion with at least the given confidence, for example 0.95: exact binomial bounds
+// (Clopper and Pearson 1934). They are slightly too wide, since the sample is drawn without replacement.
 func (e Estimate) Interval(confidence float64) (low, high float64) {
 	if e.Exact {
 		return e.Value(), e.Value()
@@ -127,9 +127,9 @@ func atMost(k, n int, p float64) float64 {
 		return 0
 	}
 	if float64(k) >= float64(n)*p {
-		return 1 - atMost(n-k-1, n, 1-p) // the other tail is the short one
+		return 1 - atMost(n-k-1, n, 1-p) // the other tail is shorter
 	}
-	// The terms are added from the k-th down, each computed from the previous one; they only decrease.
+	// Add the terms from the k-th down, computing each from the previous one; they only decrease.
 	ln, _ := math.Lgamma(float64(n + 1))
 	a, _ := math.Lgamma(float64(k + 1))
 	b, _ := math.Lgamma(float64(n - k + 1))
@@ -146,9 +146,9 @@ func atMost(k, n int, p float64) float64 {
 }
 
 // MinEstimates returns the estimates of the resemblance of two sets, |A∩B| / |A∪B|, and of the containments |A∩B| / |A| and |A∩B| / |B|.
-// The s smallest values of both sketches together are MIN_s of A∪B, which is a random sample of it. The share of this sample that is in
-// both sketches is an unbiased estimate of the resemblance (Broder 1997, theorem 1). Its members from A are a random sample of A, and the
-// share of those in B estimates the containment. The sketches must come from one Shingler.
+// The s smallest values of both sketches together are MIN_s of A∪B, a random sample of it. The proportion of this sample that is in both
+// sketches is an unbiased estimate of the resemblance (Broder 1997, theorem 1). Its members from A are a random sample of A, and the
+// proportion of those in B estimates the containment. The sketches must come from the same Shingler.
 func MinEstimates(a, b MinSketch) (resemblance, inA, inB Estimate) {
 	size := min(a.Size, b.Size)
 	i, j := 0, 0
@@ -197,16 +197,16 @@ func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	return Estimate{common, len(a.Values) + len(b.Values) - common, exact}, inA, inB
 }
 
-// Unbounded returns the sketch as a MinSketch without a maximum size: MinEstimates of two such sketches are the ModEstimates of the
+// Unbounded returns the sketch as a MinSketch without a maximum size: MinEstimates of two such sketches equal the ModEstimates of the
 // originals. It shares the values.
 func (m ModSketch) Unbounded() MinSketch {
 	return MinSketch{Values: m.Values, Size: math.MaxInt, Set: m.Set}
 }
 
-// Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997, section 4). Two documents that share one
-// have width neighbouring members of their sketches in common, and are nearly always very similar; documents of resemblance r share about
-// (Size-width+1)·r^width. A sketch with fewer than width values has one super-shingle over all of them; the sketch of an empty set has
-// none. The order of the result has no meaning.
+// Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997, section 4). Two documents that share
+// one have width neighbouring members of their sketches in common and are nearly always very similar; documents of resemblance r share
+// about (Size-width+1)·r^width. A sketch with fewer than width values has one super-shingle of all of them; the sketch of an empty set
+// has none. The order of the result has no meaning.
 func (m MinSketch) Super(width int) []uint64 {
 	if len(m.Values) == 0 || width < 1 {
 		return nil

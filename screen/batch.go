@@ -11,25 +11,25 @@ import (
 	"slices"
 )
 
-// Found is a stored print near one of the queries.
+// Found is a stored print near a query.
 type Found struct {
-	Query    uint32 // number of the query
+	Query    uint32 // index of the query
 	Stored   uint64 // number of the stored print
 	Distance int
 }
 
-// Batch answers many queries in one pass over any number of stored prints: the tables are built from the queries, and the stored prints
-// stream by in chunks (Manku, Jain and Das Sarma 2007, section 3.5). It is immutable; chunks may be scanned in parallel.
+// Batch answers many queries in one pass over any number of stored prints. It builds the tables from the queries and reads the stored
+// prints in chunks (Manku, Jain and Das Sarma 2007, section 3.5). It is immutable; goroutines can scan chunks in parallel.
 type Batch struct {
 	tables  *Tables
 	filters []filter
 }
 
-// filter records which leading values occur in a table. For nearly all stored prints, the value does not occur, and a look at one bit
-// saves a search. For the others, starts holds where the prints with each value of fewer leading bits begin in the table, which costs one
-// more memory access instead of the five or so that interpolation needs.
+// filter records which leading values occur in a table. For nearly every stored print, the value does not occur in the table, and
+// checking one bit saves a search. For the other prints, starts holds where the prints with each value of fewer leading bits begin in the
+// table, which costs one more memory access instead of about five for interpolation.
 type filter struct {
-	shift      int // of the permuted print
+	shift      int // for the permuted print
 	bits       []uint64
 	startShift int
 	starts     []uint32
@@ -59,7 +59,7 @@ func newFilter(table []uint64, lead int) filter {
 	return f
 }
 
-// has reports whether the leading bits of a permuted print occur in the table.
+// has reports whether a permuted print's leading bits occur in the table.
 func (f *filter) has(permuted uint64) bool {
 	v := permuted >> (f.shift & 63)
 	return f.bits[v>>6]>>(v&63)&1 == 1
@@ -68,16 +68,16 @@ func (f *filter) has(permuted uint64) bool {
 const (
 	// filterShare is the approximate number of filter bits per query.
 	filterShare = 32
-	// maxFilter is the largest width of a filter in leading bits.
+	// maxFilter is the maximum width of a filter in leading bits.
 	maxFilter = 34
-	// scanned is the number of stored prints looked up in one table at a time, in the order of their first eight leading bits, so that the
-	// filter and the table are read nearly in order and not at random. It is 2^numberBits, so that the number fits next to the leading
-	// bits.
+	// scanned is the number of stored prints looked up in one table at a time, in the order of their first eight leading bits, so that
+	// the filter and the table are read nearly in order rather than at random. It is 2^numberBits, so that the number fits next to the
+	// leading bits.
 	scanned    = 1 << numberBits
 	numberBits = 18
 )
 
-// NewBatch returns the batch for the queries. It does not retain the slice.
+// NewBatch returns a batch for the queries. It does not retain the slice.
 func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 	t, err := NewTables(d, queries)
 	if err != nil {
@@ -90,9 +90,9 @@ func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 	return b, nil
 }
 
-// Scan appends to dst every pair of a query and one of the stored prints within the design's distance, each once, in order of the stored
-// print's number, then the query's. first is the number of the first stored print. Prints must not have more bits than the design; excess
-// bits are ignored.
+// Scan appends to dst every pair of a query and a stored print within the design's distance, each once, in order of the stored print's
+// number and then the query's. first is the number of the first stored print. Prints must not have more bits than the design; excess bits
+// are ignored.
 func (b *Batch) Scan(stored []uint64, first uint64, dst []Found) []Found {
 	start := len(dst)
 	scratch := make([]uint64, 2*min(len(stored), scanned))
@@ -108,7 +108,7 @@ func (b *Batch) Scan(stored []uint64, first uint64, dst []Found) []Found {
 	return dst
 }
 
-// scanTable appends the pairs that table i finds and no earlier table does. scratch is twice as long as part.
+// scanTable appends the pairs that table i finds and no earlier table does. scratch must be twice as long as part.
 func (b *Batch) scanTable(i int, part []uint64, first uint64, scratch []uint64, dst []Found) []Found {
 	l, f := &b.tables.design.Tables[i], &b.filters[i]
 	table, k := b.tables.tables[i], b.tables.design.K
@@ -135,8 +135,8 @@ func (b *Batch) scanTable(i int, part []uint64, first uint64, scratch []uint64, 
 	return dst
 }
 
-// ordered returns the leading bits of each print of part, permuted for the table, with its number in the lowest bits, in the order of the
-// first eight bits.
+// ordered returns each print's leading bits, permuted for the table, with its number in part in the lowest bits, ordered by the first
+// eight bits.
 func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	keys, out := scratch[:len(part)], scratch[len(part):2*len(part)]
 	for j := range keys {
@@ -172,8 +172,8 @@ func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	return out
 }
 
-// Chunks yields the prints of a stream of 8 bytes each, big-endian, size at a time; the slice is valid until the next one. If a stream
-// fails or ends within a print, it yields the prints before that, then the error, and ends.
+// Chunks yields the prints of a stream, 8 bytes each, big-endian, size at a time; the slice is valid until the next chunk. If the stream
+// fails or ends within a print, it yields the preceding prints, then the error, and stops.
 func Chunks(r io.Reader, size int) iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
 		in := bufio.NewReaderSize(r, 1<<16)

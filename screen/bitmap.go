@@ -2,9 +2,8 @@ package screen
 
 import "math/bits"
 
-// bitmap has a bit for each gram of a text; several grams may share a bit. A bit that is set for one text but not for another means at
-// least one gram that the other lacks, so a few instructions show that most candidates cannot be similar enough (the bitmap filter of
-// Sandes, Teodoro and Melo 2020).
+// bitmap has a bit for each gram of a text; grams can share a bit. A bit set for one text but not for another means that the other lacks
+// at least one gram, so a few instructions exclude most candidates (the bitmap filter of Sandes, Teodoro and Melo 2020).
 type bitmap [16]uint64
 
 func (b *bitmap) add(gram uint64) { b[gram>>6&15] |= 1 << (gram & 63) }
@@ -18,7 +17,7 @@ func apart(a, b *bitmap) (gone, came int) {
 	return gone, came
 }
 
-// bitmapFits reports whether, judging by the bitmaps, the texts may reach the threshold or be within the allowed number of edits.
+// bitmapFits reports whether the bitmaps allow the texts to reach the threshold or to be within the allowed number of edits.
 func (s *Short) bitmapFits(a, b *shortText) bool {
 	if s.o.Measure == Edit {
 		return true
@@ -32,6 +31,6 @@ func (s *Short) bitmapFits(a, b *shortText) bool {
 	if s.o.Edits == 0 {
 		return false
 	}
-	// Grams of different lengths say nothing about edits.
+	// Comparing grams of different lengths does not bound edits.
 	return (a.dense > 0) != (b.dense > 0) || gone <= touched(a, s.o.Edits) && came <= touched(b, s.o.Edits)
 }

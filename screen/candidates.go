@@ -11,15 +11,15 @@ import (
 	"concordat"
 )
 
-// JoinOptions define how documents become candidates.
+// JoinOptions define which documents become candidates.
 type JoinOptions struct {
-	// Probe is how near in a band two fingerprints must be to meet.
+	// Probe is how close two fingerprints must be in a band to meet.
 	Probe concordat.Probe
-	// Common is the number of documents from which a fingerprint is too common to compare all of them with one another; each is then
+	// Common is the number of documents at which a fingerprint is too common to compare all of them with each other. Each is then
 	// compared with the next Common of them, so that groups of copies stay connected. The default is 100.
 	Common int
-	// Split, if above 0, requests only pairs of a document with a number below Split and one with a number of at least Split. This
-	// joins two collections, or two parts of one.
+	// Split, if above 0, restricts pairs to one document below Split and one at or above it. This joins two collections, or two parts of
+	// one.
 	Split int
 	// Most is the number of distinct pairs above which the join fails with ErrMemory; 0 means no limit.
 	Most int
@@ -27,16 +27,16 @@ type JoinOptions struct {
 
 // Joined is the result of a join.
 type Joined struct {
-	Pairs [][2]int // A < B, ascending
-	// Common is the number of fingerprints, and Crowded that of band values, that were too common to compare all with all.
+	Pairs [][2]int // A < B, in ascending order
+	// Common is the number of fingerprints, and Crowded the number of band values, that were too common to compare all with all.
 	Common, Crowded int
 }
 
-// crowd is the number of fingerprints with one band value from which each is compared only with the next crowd ones.
+// crowd is the number of fingerprints with one band value at which each is compared only with the next crowd ones.
 const crowd = 4096
 
-// Candidates returns the pairs of documents each of which has an indexed fingerprint that meets one of the other within both gates and the
-// probe. It fails only with ErrMemory, if there are more than o.Most pairs. To use more than one core, see Join.
+// Candidates returns the pairs of documents in which an indexed fingerprint of one meets an indexed fingerprint of the other within both
+// gates and the probe. It fails only with ErrMemory, if there are more than o.Most pairs. Join can use more than one core.
 func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	j, err := NewJoin(docs, o)
 	if err != nil {
@@ -50,15 +50,15 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	return j.Joined()
 }
 
-// Join does the work of Candidates in passes that may run in parallel. Each pass sorts all fingerprints by a band and compares those with
-// equal values (sort-merge join), so its work is mostly sorting; with ProbeOne each pass leaves out one nibble of the band. In addition
-// to the documents, it takes about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair. The
-// documents must not change.
+// Join does the work of Candidates in passes that can run in parallel. Each pass sorts all fingerprints by a band and compares those with
+// equal values (sort-merge join), so its work is mostly sorting; with ProbeOne, each pass omits one nibble of the band. Besides the
+// documents, it needs about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair. The documents
+// must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
 	prints    []print  // distinct fingerprints, in order of their words
-	starts    []uint32 // where the documents of each print begin in holders; with one more entry at the end
+	starts    []uint32 // start of each print's documents in holders, then the end
 	holders   []uint32 // documents
 
 	mu      sync.Mutex
@@ -68,12 +68,12 @@ type Join struct {
 	spare   []*joinRoom
 }
 
-// print is a fingerprint with the largest gate of the passages that have it, kept in the highest byte of the second word.
+// print is a fingerprint with the largest gate of the passages that contain it, in the highest byte of the second word.
 type print struct{ first, second uint64 }
 
 const (
 	gateShift = 56
-	wordBits  = 40 // of the fingerprint, in the second word
+	wordBits  = 40 // bits of the fingerprint in the second word
 )
 
 func (p print) fingerprint() concordat.Fingerprint {
@@ -89,8 +89,8 @@ func (p print) near(q print) bool {
 	return d <= gate && d+bits.OnesCount64((p.second^q.second)<<(64-wordBits)) <= gate
 }
 
-// NewJoin prepares a join: it finds the distinct fingerprints and the documents that hold each. It fails only with ErrMemory, if there are
-// more than 2^32-1 fingerprints.
+// NewJoin prepares a join: it finds the distinct fingerprints and the documents of each. It fails only with ErrMemory, if there are more
+// than 2^32-1 fingerprints.
 func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 	if o.Common == 0 {
 		o.Common = 100
@@ -103,7 +103,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 	if n > math.MaxUint32 {
 		return nil, fmt.Errorf("%w: %d fingerprints, at most %d can be joined", ErrMemory, n, uint32(math.MaxUint32))
 	}
-	all, of := make([]print, 0, n), make([]uint32, 0, n) // passages, and their documents
+	all, of := make([]print, 0, n), make([]uint32, 0, n) // passages and their documents
 	keys, ids := make([]uint32, n), make([]uint32, n)
 	for i := range docs {
 		for k := range docs[i].Indexed {
@@ -119,7 +119,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 		for to < n && keys[to] == keys[from] {
 			to++
 		}
-		// Equal prints stay in order of document, as both sorts are stable.
+		// Equal prints stay in order of document, because both sorts are stable.
 		if to > from+1 {
 			slices.SortStableFunc(ids[from:to], func(a, b uint32) int {
 				return cmp.Or(cmp.Compare(all[a].first, all[b].first), cmp.Compare(all[a].second<<(64-wordBits), all[b].second<<(64-wordBits)))
@@ -134,10 +134,10 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 	return j, nil
 }
 
-// highest returns the highest 32 bits of the first word of a fingerprint, which has 60.
+// highest returns the highest 32 of the 60 bits in a fingerprint's first word.
 func highest(first uint64) uint32 { return uint32(first >> (60 - 32)) }
 
-// hold adds a passage of a document; fresh says that it differs from the previous one.
+// hold adds a passage of a document; fresh means that its fingerprint differs from the previous one.
 func (j *Join) hold(p print, doc uint32, fresh bool) {
 	last := len(j.prints) - 1
 	if fresh || p.fingerprint() != j.prints[last].fingerprint() {
@@ -146,7 +146,7 @@ func (j *Join) hold(p print, doc uint32, fresh bool) {
 		return
 	}
 	if doc == j.holders[len(j.holders)-1] {
-		// Its gate does not count: the document's first passage with a fingerprint represents all others.
+		// Ignore its gate: the document's first passage with a fingerprint represents the others.
 		return
 	}
 	if p.gate() > j.prints[last].gate() {
@@ -157,8 +157,8 @@ func (j *Join) hold(p print, doc uint32, fresh bool) {
 
 func (j *Join) holding(print uint32) []uint32 { return j.holders[j.starts[print]:j.starts[print+1]] }
 
-// Passes returns the number of passes: one that pairs the documents with a common fingerprint, then one for each band or, with ProbeOne,
-// for each nibble of each band.
+// Passes returns the number of passes: one for documents with equal fingerprints, then one for each band or, with ProbeOne, for each
+// nibble of each band.
 func (j *Join) Passes() int { return 1 + concordat.Bands*j.nibbles() }
 
 func (j *Join) nibbles() int {
@@ -168,8 +168,8 @@ func (j *Join) nibbles() int {
 	return 1
 }
 
-// Pass runs pass number n, 0 ≤ n < Passes. Several goroutines may run passes at the same time; each pass must be run once. It fails with
-// ErrMemory if there are more than o.Most pairs, as Joined would.
+// Pass runs pass number n, 0 ≤ n < Passes. Several goroutines can run passes at the same time; each pass must run once. It fails with
+// ErrMemory if there are more than o.Most pairs, like Joined.
 func (j *Join) Pass(n int) error {
 	r := j.room()
 	defer j.leave(r)
@@ -183,7 +183,7 @@ func (j *Join) Pass(n int) error {
 	return j.add(r)
 }
 
-// copies pairs the documents with a common fingerprint.
+// copies pairs the documents with equal fingerprints.
 func (j *Join) copies(r *joinRoom) {
 	for i := range j.prints {
 		list := j.holding(uint32(i))
@@ -206,7 +206,7 @@ func (j *Join) sort(r *joinRoom, band, nibble int) {
 		r.ids, r.idsTo = make([]uint32, n), make([]uint32, n)
 		r.prints = make([]print, n)
 	}
-	low, high := ^uint32(0), uint32(0) // bits below the nibble, and above
+	low, high := ^uint32(0), uint32(0) // masks for bits below and above the nibble
 	if j.o.Probe == concordat.ProbeOne {
 		low = 1<<(4*nibble) - 1
 		high = ^low
@@ -216,13 +216,13 @@ func (j *Join) sort(r *joinRoom, band, nibble int) {
 		r.keys[i], r.ids[i] = v&low|v>>4&high, uint32(i)
 	}
 	radix(r.keys, r.keysTo, r.ids, r.idsTo)
-	// The prints are read here, where no read waits for another, and not during the comparison.
+	// Read the prints here, where no read waits for another, rather than during the comparison.
 	for i, id := range r.ids {
 		r.prints[i] = j.prints[id]
 	}
 }
 
-// merge compares the fingerprints with equal keys with one another.
+// merge compares fingerprints with equal keys.
 func (j *Join) merge(r *joinRoom, band, nibble int) {
 	for i := 0; i < len(r.keys); {
 		k := i + 1
@@ -244,7 +244,7 @@ func (j *Join) merge(r *joinRoom, band, nibble int) {
 	}
 }
 
-// first reports whether this band and nibble are the first in which the two fingerprints meet.
+// first reports whether this band and nibble are the first in which two fingerprints meet.
 func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) bool {
 	for b := range band + 1 {
 		x := f.Band(b) ^ g.Band(b)
@@ -258,7 +258,7 @@ func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) 
 	return false
 }
 
-// cross pairs the documents of two fingerprints; of common fingerprints, it pairs only the first Common documents.
+// cross pairs the documents of two fingerprints; for common fingerprints, it uses only the first Common documents.
 func (j *Join) cross(r *joinRoom, f, g uint32) {
 	a, b := j.holding(f), j.holding(g)
 	for _, x := range a[:min(len(a), j.o.Common)] {
@@ -286,9 +286,9 @@ const maxLocal = 1 << 18
 type joinRoom struct {
 	keys, keysTo    []uint32
 	ids, idsTo      []uint32
-	prints          []print // in the order of keys
+	prints          []print // in order of key
 	pairs           []uint64
-	full            bool // too many pairs
+	full            bool // whether there are too many pairs
 	common, crowded int
 }
 
@@ -309,7 +309,7 @@ func (j *Join) leave(r *joinRoom) {
 	j.spare = append(j.spare, r)
 }
 
-// add adds the pairs that a pass has found to the result.
+// add adds a pass's pairs to the result.
 func (j *Join) add(r *joinRoom) error {
 	slices.Sort(r.pairs)
 	r.pairs = slices.Compact(r.pairs)
@@ -329,7 +329,7 @@ func (j *Join) full() error {
 	return nil
 }
 
-// Joined returns the pairs found by all passes, which must have been run, or fails with ErrMemory if there are more than o.Most pairs. The
+// Joined returns the pairs found by all passes, which must have run; it fails with ErrMemory if there are more than o.Most pairs. The
 // join cannot be used afterwards.
 func (j *Join) Joined() (Joined, error) {
 	j.mu.Lock()
@@ -346,15 +346,15 @@ func (j *Join) Joined() (Joined, error) {
 	return out, nil
 }
 
-// pairSet is a set of pairs of documents, each stored as one number.
+// pairSet is a set of document pairs, each stored as one number.
 type pairSet struct {
 	pairs  []uint64
 	sorted int // number of leading pairs that are sorted and distinct
-	most   int // 0 means no limit
+	most   int // 0: no limit
 	full   bool
 }
 
-// add adds pairs. It removes repeats when there may be as many of them as distinct pairs, so that it takes at most twice the memory of the
+// add adds pairs. It removes repeats when there may be as many of them as distinct pairs, so it uses at most twice the memory of the
 // distinct pairs.
 func (s *pairSet) add(pairs []uint64) {
 	if s.full {

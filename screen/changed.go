@@ -7,8 +7,8 @@ import (
 	"concordat/segment"
 )
 
-// Changed returns the text with a share of its words, 0 to 1, replaced by other words of the text, left out or repeated. The result depends
-// only on the arguments, and is known to be a near-duplicate.
+// Changed returns the text with a proportion of its words, 0 to 1, replaced by other words of the text, omitted or repeated. The result
+// depends only on the arguments and serves as a known near-duplicate.
 func Changed(text string, share float64, seed uint64) string {
 	t, err := segment.Split(text)
 	if err != nil || len(t.Words) == 0 {

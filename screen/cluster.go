@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Clusters joins documents into groups by pairs (union-find with path halving and union by size; Tarjan 1975). The zero value holds no
+// Clusters joins documents into groups by pairs (union-find with path halving and union by size; Tarjan 1975). The zero value contains no
 // documents. It is not safe for concurrent use.
 type Clusters struct {
 	parent []int32
@@ -13,7 +13,7 @@ type Clusters struct {
 	links  []int32
 }
 
-// NewClusters returns n documents, each by itself.
+// NewClusters returns n documents, each in its own group.
 func NewClusters(n int) *Clusters {
 	c := &Clusters{parent: make([]int32, n), size: make([]int32, n), links: make([]int32, n)}
 	for i := range c.parent {
@@ -45,8 +45,8 @@ func (c *Clusters) root(i int32) int32 {
 	return i
 }
 
-// Groups returns the groups of two or more documents, the largest first, then in order of their first document. The first document of each
-// group is its representative, the one with most pairs, the earliest if several tie; the others follow in order.
+// Groups returns the groups of two or more documents, largest first, then by their first document. The first document of each group is
+// its representative: the one with most pairs, or the earliest of these; the others follow in order.
 func (c *Clusters) Groups() [][]int {
 	by := map[int32]int{}
 	var out [][]int

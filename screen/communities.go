@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// half is the share of the weight expected by chance between two documents that counts against a link. With 1, which is modularity, a
-// document moves from a group that has most of the links to any other group (Fortunato and Barthélemy 2007). doc/evaluation/batch.md
-// shows the effect of other values.
+// half is the proportion of the weight expected by chance between two documents that is subtracted from their link. With 1, which is
+// modularity, a document would leave a group with most of its links for any other group (Fortunato and Barthélemy 2007).
+// doc/evaluation/batch.md shows the effect of other values.
 const half = 0.5
 
-// Communities returns the groups of n documents that are joined by links, the largest first, then in order of their first document, each in
-// order. Every document with a link is in a group, and each group is connected by its links; but unlike in [Clusters], a few weak links do
-// not join two groups into one.
+// Communities returns the groups of n documents joined by links, largest first, then by their first document; each group is in order.
+// Every document with a link is in a group, and each group is connected by its links; but unlike [Clusters], it does not join two groups
+// because of a few weak links.
 //
-// First each document moves to the community of those neighbours to which it has most weight beyond half of the weight expected by chance:
-// the first phase of Blondel, Guillaume, Lambiotte and Lefebvre 2008, section 2, with the resolution of Reichardt and Bornholdt 2006. A
-// community that falls into unconnected parts is divided, since Traag, Waltman and van Eck 2019 found that this happens. The later phases
-// of Blondel et al. take all documents into account, and so join small groups in a large set (Fortunato and Barthélemy 2007). Here only the
-// two communities in question are taken into account: while the weight between any two exceeds half of the weight expected by chance, those
-// with the largest ratio are joined.
+// First, each document moves to the neighbours' community with which it has most weight beyond half the weight expected by chance: the
+// first phase of Blondel, Guillaume, Lambiotte and Lefebvre 2008, section 2, with the resolution of Reichardt and Bornholdt 2006.
+// 2006. A community that falls into unconnected parts, as Traag, Waltman and van Eck 2019 observed, is divided. The later phases of
+// Blondel et al. consider all documents and therefore join small groups in a large set (Fortunato and Barthélemy 2007). Communities
+// instead considers only the two communities in question. While the weight between any two exceeds half the weight expected by chance, it
+// joins those with the largest ratio.
 //
-// The weight of a link is its Resemblance to six decimals; if there are several between two documents, the largest counts. Links that are
-// Aside are left out. The order of links does not matter, and the order of documents matters only among documents of equal weight and
-// number of links. It takes as long as sorting the links a few times.
+// The weight of a link is its Resemblance to six decimals; of several links between two documents, the largest counts. Links marked Aside
+// are ignored. The order of links does not matter; the order of documents matters only among documents of equal weight and number of
+// links. It takes as long as sorting the links a few times.
 func Communities(n int, links []Link) [][]int {
 	g := newWeighted(n, links)
-	c := make([]int32, n) // the community of each document: the number of a document that is or was in it
+	c := make([]int32, n) // community of each document: the number of a document that is or was in it
 	for i := range c {
 		c[i] = int32(i)
 	}
@@ -51,13 +51,13 @@ func Communities(n int, links []Link) [][]int {
 	return out
 }
 
-// weighted is a graph of renumbered documents, the heaviest first. Weights are whole millionths, so that a sum does not depend on the order
-// of its terms.
+// weighted is a graph of renumbered documents, heaviest first. Weights are whole millionths, so that sums do not depend on the order of
+// addition.
 type weighted struct {
-	arcs     [][]arc // of each document, in order of the other
-	weight   []int64 // of all arcs of each document
-	total    []int64 // of all arcs of the documents connected with each one
-	document []int   // as the caller numbers them
+	arcs     [][]arc // of each document, ordered by the other document
+	weight   []int64 // total weight of each document's arcs
+	total    []int64 // total weight of all arcs in each document's connected part
+	document []int   // the caller's numbers
 }
 
 type arc struct {
@@ -115,11 +115,11 @@ func newWeighted(n int, links []Link) *weighted {
 	return g
 }
 
-// move moves documents to the community of a neighbour while they have more weight to it, beyond half of the weight expected by chance
-// (Newman and Girvan 2004, equation 5), than to their own. A move must gain at least a billionth of the largest possible gain, so that
-// rounding cannot make the moves continue forever.
+// move moves documents to a neighbour's community while their weight to it, beyond half the weight expected by chance (Newman and Girvan
+// 2004, equation 5), exceeds their weight to their own community. A move must gain at least a billionth of the maximum possible gain, so
+// that rounding cannot prolong the moves forever.
 func (g *weighted) move(c []int32) {
-	all, to := make([]int64, len(c)), make([]int64, len(c)) // by community: weight of its documents' arcs, and of those to it
+	all, to := make([]int64, len(c)), make([]int64, len(c)) // by community: weight of its documents' arcs, and of the arcs to it
 	for i, k := range c {
 		all[k] += g.weight[i]
 	}
@@ -137,7 +137,7 @@ func (g *weighted) move(c []int32) {
 			}
 			all[own] -= g.weight[i]
 			w, total := float64(g.weight[i]), float64(g.total[i])
-			// The conversions keep a compiler from fusing the products, which would make results differ between machines.
+			// The conversions prevent compilers from fusing the products, which would make results differ between machines.
 			gain := func(k int32) float64 { return float64(float64(to[k])*total) - float64(half*w*float64(all[k])) }
 			best, most := own, gain(own)+float64(1e-9*w*total)
 			for _, k := range near {
@@ -156,7 +156,7 @@ func (g *weighted) move(c []int32) {
 	}
 }
 
-// part divides communities with unconnected parts, and reports whether there were any.
+// part divides communities with unconnected parts and reports whether there were any.
 func (g *weighted) part(c []int32) bool {
 	together := NewClusters(len(c))
 	for i, arcs := range g.arcs {
@@ -166,7 +166,7 @@ func (g *weighted) part(c []int32) bool {
 			}
 		}
 	}
-	before, after := map[int32]bool{}, map[int32]int32{} // the communities, and the first document of each part
+	before, after := map[int32]bool{}, map[int32]int32{} // communities before, and the first document of each part
 	for i, k := range c {
 		before[k] = true
 		r := together.root(int32(i))
@@ -180,8 +180,8 @@ func (g *weighted) part(c []int32) bool {
 	return len(after) > len(before)
 }
 
-// join unites two communities while the weight between them exceeds the allowed one. In each round, it unites the pairs of communities
-// that are each other's best.
+// join unites pairs of communities while the weight between them exceeds the allowed one. Each round unites the pairs that are each
+// other's best.
 func (g *weighted) join(c []int32) {
 	inner, into := make([]int64, len(c)), make([]int32, len(c))
 	var bonds []bond
@@ -189,7 +189,7 @@ func (g *weighted) join(c []int32) {
 		into[i] = int32(i)
 		for _, a := range arcs {
 			switch x, y := c[i], c[a.to]; {
-			case int(a.to) < i: // already counted from the other end
+			case int(a.to) < i: // counted from the other end
 			case x == y:
 				inner[x] += a.weight
 			default:
@@ -197,7 +197,7 @@ func (g *weighted) join(c []int32) {
 			}
 		}
 	}
-	best := make([]int32, len(c)) // index in bonds, from 1, of a community's best
+	best := make([]int32, len(c)) // index in bonds, from 1, of each community's best bond
 	for joined := true; joined; {
 		joined = false
 		bonds = summed(bonds)
@@ -206,7 +206,7 @@ func (g *weighted) join(c []int32) {
 		for i, b := range bonds {
 			ratio[i] = b.ratio(inner)
 			for _, k := range []int32{b.x, b.y} {
-				// The order is strict, so that the best bond of all is the best for both its ends.
+				// The order is strict, so the best bond of all is the best for both its ends.
 				if o := best[k] - 1; o < 0 || cmp.Or(cmp.Compare(ratio[i], ratio[o]), cmp.Compare(b.weight, bonds[o].weight)) > 0 {
 					best[k] = int32(i) + 1
 				}
@@ -234,7 +234,7 @@ func (g *weighted) join(c []int32) {
 	}
 }
 
-// summed returns one bond for each pair of communities.
+// summed returns one bond per pair of communities.
 func summed(bonds []bond) []bond {
 	slices.SortFunc(bonds, byEnds)
 	out := bonds[:0]
@@ -248,8 +248,8 @@ func summed(bonds []bond) []bond {
 	return out
 }
 
-// ratio returns the weight between two communities divided by the weight expected by chance if there were no others: the product of the
-// weights of their documents divided by the total weight.
+// ratio returns the weight between two communities divided by the weight expected by chance if there were no others: the product of their
+// documents' weights divided by the total weight.
 func (b bond) ratio(inner []int64) float64 {
 	between, x, y := float64(b.weight), float64(inner[b.x]), float64(inner[b.y])
 	return between * (2 * (x + y + between)) / ((2*x + between) * (2*y + between))

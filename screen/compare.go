@@ -8,17 +8,17 @@ import (
 	"concordat"
 )
 
-// Overlap is how much of each of two documents is in the other, judging by their fingerprints.
+// Overlap is how much of each of two documents is in the other, according to their fingerprints.
 type Overlap struct {
-	CoveredA, CoveredB int // normalised characters
+	CoveredA, CoveredB int // in normalised characters
 	// Resemblance is the number of covered characters in both documents divided by the number of all their characters.
 	Resemblance            float64
-	ContainedA, ContainedB float64 // covered share of each
+	ContainedA, ContainedB float64 // covered proportion of each
 }
 
-// Compare returns the overlap of two documents. If both have their runs of words, the covered text consists of the runs they share and of
-// asked sentences that are lightly edited copies of an indexed sentence of the other; otherwise it consists of the asked sentences that
-// are within the gate of an indexed sentence. Every sentence is compared with every sentence of the other document.
+// Compare returns the overlap of two documents. If both have runs of words, the covered text consists of shared runs and of asked
+// sentences that are lightly edited copies of an indexed sentence of the other. Otherwise, it consists of the asked sentences within the
+// gate of an indexed sentence. It compares every sentence with every sentence of the other document.
 func Compare(a, b *Document) Overlap {
 	o := Overlap{CoveredA: covered(a, b), CoveredB: covered(b, a)}
 	o.ContainedA = share(o.CoveredA, a.Characters)
@@ -34,7 +34,7 @@ func share(part, whole int) float64 {
 	return min(1, float64(part)/float64(whole))
 }
 
-// covered returns the number of characters of a that b also contains.
+// covered returns the number of a's characters that b also contains.
 func covered(a, b *Document) int {
 	spans, limit := [][2]int32(nil), concordat.Bits
 	if a.Runs != nil && b.Runs != nil {
@@ -60,8 +60,8 @@ func covered(a, b *Document) int {
 	return n
 }
 
-// near reports whether a passage is within limit and both gates of one of the others. Screening spends its time here: the first 60 bits
-// decide nearly all pairs.
+// near reports whether a passage is within limit and both gates of any of the others. Screening spends most of its time here: the first
+// 60 bits decide nearly all pairs.
 func near(p *Passage, others []Passage, limit int) bool {
 	limit = min(limit, int(p.Gate))
 	for i := range others {
@@ -74,7 +74,7 @@ func near(p *Passage, others []Passage, limit int) bool {
 	return false
 }
 
-// sharedRuns returns the places of the runs of a that b also has.
+// sharedRuns returns the places of the runs of a that b contains too.
 func sharedRuns(a, b []Run) [][2]int32 {
 	var out [][2]int32
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -85,19 +85,19 @@ func sharedRuns(a, b []Run) [][2]int32 {
 			j++
 		default:
 			out = append(out, [2]int32{a[i].Start, a[i].End})
-			i++ // the next run of a may be the same again
+			i++ // a can repeat the run
 		}
 	}
 	return out
 }
 
-// SectionOverlap is how much of a section of one document is in a section of another.
+// SectionOverlap is how much of a document's section is in a section of another document.
 type SectionOverlap struct {
 	A, B string // names of the sections
 	Overlap
 }
 
-// CompareSections returns the overlaps, other than zero, of the sections of a with those of b, in the order of a, then b.
+// CompareSections returns the non-zero overlaps between sections of a and of b, ordered by a's section and then b's.
 func CompareSections(a, b *Document) []SectionOverlap {
 	var out []SectionOverlap
 	parts := make([]Document, len(b.Sections))

@@ -1,20 +1,20 @@
 package screen
 
-// Labelled is a pair of documents whose relation is known, with the distance of their prints.
+// Labelled is a document pair of known relation, with the distance of its prints.
 type Labelled struct {
-	Distance int  // bits
-	Same     bool // labelled as near-duplicates
+	Distance int  // in bits
+	Same     bool // whether labelled as near-duplicates
 }
 
-// CurvePoint holds how well "at most K bits apart" separates near-duplicates from other pairs.
+// CurvePoint measures how well "at most K bits apart" separates near-duplicates from other pairs.
 type CurvePoint struct {
 	K        int `json:"k"`
 	Reported int `json:"reported"` // pairs at most K bits apart
-	Found    int `json:"found"`    // near-duplicates among them
-	Same     int `json:"same"`     // all near-duplicates
+	Found    int `json:"found"`    // near-duplicates among the reported pairs
+	Same     int `json:"same"`     // near-duplicates in total
 }
 
-// Precision returns the share of the reported pairs that are near-duplicates, or 1 if none are reported.
+// Precision returns the proportion of reported pairs that are near-duplicates, or 1 if no pair is reported.
 func (p CurvePoint) Precision() float64 {
 	if p.Reported == 0 {
 		return 1
@@ -22,7 +22,7 @@ func (p CurvePoint) Precision() float64 {
 	return float64(p.Found) / float64(p.Reported)
 }
 
-// Recall returns the share of the near-duplicates that is reported, or 1 if there are none.
+// Recall returns the proportion of near-duplicates that are reported, or 1 if there are none.
 func (p CurvePoint) Recall() float64 {
 	if p.Same == 0 {
 		return 1
@@ -38,13 +38,13 @@ func (p CurvePoint) F1() float64 {
 	return 2 * float64(p.Found) / float64(p.Reported+p.Same)
 }
 
-// Sweep counts labelled pairs by distance, as Manku, Jain and Das Sarma 2007 (section 5.1, figure 1) do to
-// choose k. The zero value has counted none.
+// Sweep counts labelled pairs by distance, as Manku, Jain and Das Sarma 2007 (section 5.1, figure 1) do to choose k. The zero value is
+// empty.
 type Sweep struct {
 	same, other [maxBits + 1]int
 }
 
-// Add counts a pair. A distance outside the range 0 to 128 counts as the nearest value in it.
+// Add counts a pair. It counts a distance outside 0 to 128 as the nearest value in that range.
 func (s *Sweep) Add(l Labelled) {
 	d := max(0, min(l.Distance, maxBits))
 	if l.Same {

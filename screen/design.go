@@ -10,7 +10,7 @@ import (
 // least one table (Manku, Jain and Das Sarma 2007, section 3). It is immutable and safe for concurrent use.
 type Design struct {
 	F, K int
-	// Levels holds the numbers of blocks into which first all bits and then the remaining bits are divided.
+	// Levels holds the numbers of blocks into which all bits, and then the remaining bits, are divided.
 	Levels []int
 	Tables []Layout
 }
@@ -20,17 +20,17 @@ type Layout struct {
 	fields []field
 	// Lead is the number of leading bits in which two prints must agree to be compared.
 	Lead int
-	// mask has the leading bits at their places in the print itself; word 1 holds bits 64 to 127.
+	// mask has the leading bits at their positions in the print itself; word 1 holds bits 64 to 127.
 	mask [2]uint64
 }
 
 // field is a run of bits of the print.
 type field struct{ low, width int }
 
-// NewDesign returns the design for f bits, 1 to 128, and distance k that divides the bits into levels[0] blocks, lets every choice of
-// levels[0]-k of them lead, divides the remaining bits into levels[1] blocks, and so on. Among the paper's designs for f = 64 and k = 3,
+// NewDesign returns the design for f bits, 1 to 128, and distance k. It divides the bits into levels[0] blocks, puts every choice of
+// levels[0]-k of them first, divides the remaining bits into levels[1] blocks, and so on. Among the paper's designs for f = 64 and k = 3,
 // {6} has 20 tables with 31 to 33 leading bits, {4, 4} has 16 with 28, {5} has 10 with 25 or 26, and {4} has 4 with 16. It refuses levels
-// that are not greater than k or divide into more blocks than there are bits, and more than 65,536 tables.
+// that are not greater than k or that need more blocks than there are bits, and designs of more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
 	if f < 1 || f > maxBits || k < 0 || k >= f || len(levels) == 0 {
 		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k,
@@ -56,7 +56,7 @@ const (
 	maxBits   = 128
 )
 
-// divide adds the tables in which the fields of lead come first, for all choices of the levels.
+// divide adds the tables in which the fields of lead come first, for all choices at the levels.
 func (d *Design) divide(lead, rest []field, levels []int) error {
 	if len(levels) == 0 {
 		d.Tables = append(d.Tables, layout(lead, rest))
@@ -91,8 +91,8 @@ func width(fields []field) int {
 	return n
 }
 
-// split divides the bits of the fields into n blocks whose sizes differ by at most one, the larger first, or nil if there are fewer bits
-// than blocks.
+// split divides the bits of the fields into n blocks whose sizes differ by at most one, larger blocks first, or returns nil if there are
+// fewer bits than blocks.
 func split(fields []field, n int) [][]field {
 	total := width(fields)
 	if total < n {
@@ -117,7 +117,7 @@ func split(fields []field, n int) [][]field {
 	return out
 }
 
-// choose calls each with every choice of k of n.
+// choose calls each with every choice of k out of n.
 func choose(n, k int, each func(chosen []bool)) {
 	chosen := make([]bool, n)
 	var rec func(i, left int)
@@ -142,7 +142,7 @@ func layout(lead, rest []field) Layout {
 			l.mask[b>>6] |= 1 << (b & 63)
 		}
 	}
-	// Fields that are adjacent in the print and stay adjacent in the same order are moved as one.
+	// Move fields as one if they are adjacent in the print and remain adjacent in the same order.
 	for i, f := range append(append([]field(nil), lead...), rest...) {
 		if last := len(l.fields) - 1; i > 0 && f.low+f.width == l.fields[last].low && f.width+l.fields[last].width <= 64 {
 			l.fields[last] = field{f.low, f.width + l.fields[last].width}
@@ -153,7 +153,7 @@ func layout(lead, rest []field) Layout {
 	return l
 }
 
-func ones(n int) uint64 { return 1<<n - 1 } // for n = 64, 1<<64 is 0 in Go
+func ones(n int) uint64 { return 1<<n - 1 } // for n = 64, Go evaluates 1<<64 as 0
 
 // Permute returns a print of at most 64 bits in the table's order. Bits above the design's F must be zero.
 func (l *Layout) Permute(print uint64) uint64 {
@@ -181,7 +181,7 @@ func (l *Layout) PermuteWide(print Wide) uint64 {
 	return out
 }
 
-// Restore returns the print that Permute permuted.
+// Restore reverses Permute.
 func (l *Layout) Restore(permuted uint64) uint64 {
 	var out uint64
 	at := 64
@@ -192,7 +192,7 @@ func (l *Layout) Restore(permuted uint64) uint64 {
 	return out
 }
 
-// Lead returns the least number of leading bits in any table: p_min in the paper.
+// Lead returns the minimum number of leading bits in any table: p_min in the paper.
 func (d *Design) Lead() int {
 	least := d.F
 	for i := range d.Tables {
@@ -210,8 +210,8 @@ func (d *Design) Candidates(n int) float64 {
 	return sum
 }
 
-// Bytes returns the memory of Tables over n prints: 8 bytes per print for each table, and 12 for the print itself with its number.
-// WideTables, used for designs of more than 64 bits, take 12 and 24.
+// Bytes returns the memory of Tables over n prints: 8 bytes per print and table, and 12 for the print itself with its number. For more
+// than 64 bits, it returns the memory of WideTables, which take 12 and 24 bytes.
 func (d *Design) Bytes(n int) int64 { return bytesOf(d.F, len(d.Tables), n) }
 
 // LeastBytes returns the memory per print with the fewest possible tables for prints of f bits and distance k.
@@ -224,7 +224,7 @@ func bytesOf(f, tables, n int) int64 {
 	return int64(n) * int64(8*tables+12)
 }
 
-// binomial returns the binomial coefficient n over k, or some number above maxTables if it is larger than maxTables.
+// binomial returns the binomial coefficient n over k, or some number above maxTables if it exceeds maxTables.
 func binomial(n, k int) int {
 	if k < 0 || k > n {
 		return 0

@@ -8,28 +8,27 @@ import (
 	"strings"
 )
 
-// Buckets is the number of equal ranges of prints that a Distribution counts.
+// Buckets is the number of equal ranges in which a Distribution counts prints.
 const Buckets = 128
 
-// Distribution counts how prints spread (Manku, Jain and Das Sarma 2007, section 5.2 and figure 2): prints of real
-// documents are not uniform, and a bucket far above the others holds hot prints, for example those of
-// empty pages. The zero value has counted none.
+// Distribution measures how prints are distributed (Manku, Jain and Das Sarma 2007, section 5.2 and figure 2). Prints of real documents
+// are not uniform, and a bucket far above the others contains hot prints, for example of empty pages. The zero value is empty.
 type Distribution struct {
 	Prints int
 	Zero   int // prints that are 0
 	// Bucket[i] counts the prints in range i of the Buckets equal ranges of 64-bit numbers: figure 2(b).
 	Bucket [Buckets]int
-	// Lead[i] counts the neighbours in sorted order whose exclusive-or has bit i as its highest set bit: figure 2(a). Such neighbours share
-	// 63-i leading bits, so the histogram shows how many leading bits a table needs in order to have few candidates, and how tightly the
-	// prints can be packed. Equal counts the neighbours that are equal.
+	// Lead[i] counts neighbours in sorted order whose exclusive-or has bit i as its highest set bit: figure 2(a). Such neighbours share
+	// 63-i leading bits, so the histogram shows how many leading bits a table needs for few candidates, and how tightly the prints can be
+	// packed. Equal counts equal neighbours.
 	Lead  [64]int
 	Equal int
 
 	ordered int    // prints given to AddSorted
-	last    uint64 // the last print given to AddSorted
+	last    uint64 // last print given to AddSorted
 }
 
-// Add counts prints in ranges.
+// Add counts prints by range.
 func (d *Distribution) Add(prints ...uint64) {
 	d.Prints += len(prints)
 	for _, p := range prints {
@@ -40,7 +39,7 @@ func (d *Distribution) Add(prints ...uint64) {
 	}
 }
 
-// AddSorted compares neighbours. The prints must ascend over all calls together.
+// AddSorted counts neighbours. The prints must ascend across all calls.
 func (d *Distribution) AddSorted(prints ...uint64) {
 	for _, p := range prints {
 		switch {
@@ -55,11 +54,11 @@ func (d *Distribution) AddSorted(prints ...uint64) {
 	}
 }
 
-// FigureLine begins the first line of the text form of a Distribution whose neighbours were counted.
+// FigureLine begins the first line of a Distribution's text form if it counted neighbours.
 const FigureLine = "leading bit of the exclusive or of neighbours in sorted order"
 
-// UniformLead returns how many neighbours among n uniform prints have bit i as the highest one in which they differ: the number of distinct
-// prefixes of 64-i bits minus the number of those of 63-i bits.
+// UniformLead returns the expected number of neighbours among n uniform prints whose highest differing bit is i: the number of distinct
+// prefixes of 64-i bits minus the number of distinct prefixes of 63-i bits.
 func UniformLead(n, i int) float64 { return prefixes(n, 64-i) - prefixes(n, 63-i) }
 
 // prefixes returns the expected number of distinct prefixes of the given number of bits among n uniform prints.
@@ -71,8 +70,8 @@ func prefixes(n, length int) float64 {
 	return -all * math.Expm1(float64(n)*math.Log1p(-1/all))
 }
 
-// Pieces divides the buckets into ascending ranges of at most most prints each, or of one bucket, to be sorted one at a time. A piece holds
-// the prints p with from <= p>>57 < to.
+// Pieces divides the buckets into ascending ranges of at most most prints each, or of one bucket, to be sorted one at a time. A piece
+// contains the prints p with from <= p>>57 < to.
 func (d *Distribution) Pieces(most int) (pieces [][2]int) {
 	from, n := 0, 0
 	for i, c := range d.Bucket {
@@ -84,8 +83,8 @@ func (d *Distribution) Pieces(most int) (pieces [][2]int) {
 	return append(pieces, [2]int{from, Buckets})
 }
 
-// Spread returns the chi-squared statistic of the buckets divided by its mean for uniform prints, 127. It is near 1 for uniform prints, far
-// above 1 if prints crowd, and 0 without prints.
+// Spread returns the buckets' chi-squared statistic divided by its mean for uniform prints, 127. It is near 1 for uniform prints, far
+// above 1 for crowded ones, and 0 without prints.
 func (d *Distribution) Spread() float64 {
 	if d.Prints == 0 {
 		return 0
@@ -97,8 +96,8 @@ func (d *Distribution) Spread() float64 {
 	return sum / (Buckets - 1)
 }
 
-// Crowding returns how many times more pairs of prints share a bucket than with uniform prints. It is 1 for uniform prints and 0
-// without pairs. Unlike Spread, it is the same for a part of a collection as for all of it.
+// Crowding returns the number of print pairs that share a bucket, relative to uniform prints. It is 1 for uniform prints and 0 without
+// pairs. Unlike Spread, it is about the same for a part of a collection as for the whole.
 func (d *Distribution) Crowding() float64 {
 	if d.Prints < 2 {
 		return 0
@@ -110,8 +109,8 @@ func (d *Distribution) Crowding() float64 {
 	return sum * Buckets / float64(d.Prints) / float64(d.Prints-1)
 }
 
-// String returns the leading bits of neighbours, if they were counted, and then the buckets, as lines of text with bars; the longest bar of
-// each part has 60 marks.
+// String returns the leading bits of neighbours, if counted, and then the buckets, as lines of text with bars; the longest bar of each
+// part has 60 marks.
 func (d *Distribution) String() string {
 	var b strings.Builder
 	bars := func(counts []int, number func(i int) int) {

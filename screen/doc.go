@@ -1,19 +1,17 @@
-// Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or parts of one another. It
-// does not deal with evidence and reports; its commands are in cmd/concordat/screening. Open design.go first.
+// Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or parts of each other.
+// It does not handle evidence or reports; package cmd/concordat/screening contains its commands. Open design.go first.
 //
-// It implements the four families of methods in the literature, on plain numbers and texts:
-//   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and
-//     [WideTables], [Batch] and [WideBatch], [SelfJoin] and [Packed] (Manku, Jain and Das Sarma 2007);
-//   - sketches of shingles, which estimate resemblance and containment: [SketchJoin]
-//     (Broder 1997);
+// It implements four families of methods from the literature on plain numbers and texts:
+//   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and [WideTables], [Batch] and [WideBatch],
+//     [SelfJoin] and [Packed] (Manku, Jain and Das Sarma 2007);
+//   - sketches of shingles, which estimate resemblance and containment: [SketchJoin] (Broder 1997);
 //   - an index of the grams of short texts: [Short];
-//   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates], [Join] and
-//     [Compare].
+//   - joint use of the sentence fingerprints that the rest of the product computes: [Candidates], [Join] and [Compare].
 //
-// [Clusters] joins pairs into groups, [Communities] keeps groups separate that only a few pairs join, [Lineage] returns which document
-// may come from which, and [Removable] which document can replace another; [Sweep] and [Distribution] measure how well prints work.
-// doc/screening.md says which method suits which job.
+// [Clusters] joins pairs into groups, and [Communities] separates groups joined only by a few pairs. [Lineage] returns the probable
+// origin of each document, and [Removable] the documents that others can replace. [Sweep] and [Distribution] measure how well prints
+// work. doc/screening.md recommends a method for each job.
 //
 // The package is pure: it reads and writes only through its arguments, starts no goroutines, and gives the same answers on every machine.
-// The comment of each type says whether it may be shared between goroutines.
+// The comment on each type states whether goroutines can share it.
 package screen

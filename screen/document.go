@@ -12,20 +12,20 @@ import (
 	"concordat/segment"
 )
 
-// Passage is a fingerprinted sentence with its place, in normalised characters, in its document.
+// Passage is a fingerprinted sentence with its span in its document, in normalised characters.
 type Passage struct {
 	Fingerprint concordat.Fingerprint
 	Start, End  int32
-	Gate        uint8 // largest distance in bits of a match
+	Gate        uint8 // maximum distance of a match, in bits
 }
 
-// Document is a document as represented by its fingerprints.
+// Document represents a document by its fingerprints.
 type Document struct {
 	Indexed    []Passage // disjoint, in order
-	Asked      []Passage // in order, may overlap; nil means Indexed
+	Asked      []Passage // in order, possibly overlapping; nil means Indexed
 	Characters int       // letters, marks and digits
-	Runs       []Run     // of its words, by Hash, then Start; nil if the text is not available
-	Sections   []Section // disjoint, in order; nil if none are known
+	Runs       []Run     // runs of its words, by Hash, then Start; nil if the text is unavailable
+	Sections   []Section // disjoint, in order; nil if unknown
 }
 
 // Section is a named part of a document, in normalised characters.
@@ -37,19 +37,19 @@ type Section struct {
 // Run is a run of runWords words.
 type Run struct {
 	Hash       uint64
-	Start, End int32 // normalised characters
+	Start, End int32 // in normalised characters
 }
 
 const (
-	// runWords is the number of consecutive equal words that are no coincidence: the shingle length that commonly defines near-duplicates.
+	// runWords is the number of consecutive equal words that cannot be coincidence: the usual shingle length for defining
+	// near-duplicates.
 	runWords = 5
-	// edited is the distance in bits up to which a sentence is a lightly edited copy of another, with two of three words in both
+	// edited is the maximum distance in bits between lightly edited copies of a sentence, which share two of three words
 	// (minhash.Resemblance 0.74).
 	edited = 13
 )
 
-// NewDocument returns the document of a profile and its split text, which is nil if the text is not available. It
-// retains no part of either.
+// NewDocument returns the document of a profile and its split text, which is nil if unavailable. It retains no part of either.
 func NewDocument(p *concordat.Profile, t *segment.Text) Document {
 	d := Document{Indexed: make([]Passage, len(p.Indexed)), Characters: characters(p.Document.Text)}
 	place(d.Indexed, p.Indexed, p.Document.Text)
@@ -100,7 +100,7 @@ func characters(text string) int {
 	return n
 }
 
-// place appends sentences, which start in ascending order, with their spans converted to characters.
+// place appends sentences, which must be ordered by start, with their spans converted to characters.
 func place(dst []Passage, sentences []concordat.Sentence, text string) {
 	at, before := 0, 0
 	for i, s := range sentences {
@@ -110,7 +110,7 @@ func place(dst []Passage, sentences []concordat.Sentence, text string) {
 	}
 }
 
-// part returns the part of d that lies completely in a section.
+// part returns the part of d that is entirely within a section.
 func (d *Document) part(s Section) Document {
 	out := Document{Characters: int(s.End - s.Start)}
 	within := func(ps []Passage) []Passage {
@@ -143,11 +143,11 @@ var ErrDocument = errors.New("no document")
 const (
 	passageBytes = 25
 	runBytes     = 16
-	longestName  = 1 << 12 // of a section, bytes
+	longestName  = 1 << 12 // bytes of a section's name
 )
 
-// AppendBinary appends a form of the document that ParseDocument reads, for work files. The form belongs to this version of the program and
-// must not be stored permanently. It never fails.
+// AppendBinary appends an encoding of the document for ParseDocument, for temporary files. The encoding is specific to this version of
+// the program and must not be stored permanently. It never fails.
 func (d *Document) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(d.Characters))
 	for _, ps := range [2][]Passage{d.Indexed, d.Asked} {
@@ -181,7 +181,7 @@ func appendCount(b []byte, n int, isNil bool) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(n))
 }
 
-// ParseDocument reads the output of AppendBinary, or fails with ErrDocument. It retains no part of b, and allocates at most a few times
+// ParseDocument decodes the output of AppendBinary, or fails with ErrDocument. It retains no part of b and allocates at most a few times
 // the length of b.
 func ParseDocument(b []byte) (*Document, error) {
 	r := documentReader{b: b}
@@ -208,7 +208,7 @@ func ParseDocument(b []byte) (*Document, error) {
 	return d, nil
 }
 
-// documentReader reads until bytes are missing, and then returns zeros.
+// documentReader reads until bytes are missing, and returns zeros from then on.
 type documentReader struct {
 	b   []byte
 	bad bool
@@ -234,7 +234,7 @@ func (r *documentReader) span() (start, end int32) {
 	return int32(v >> 32), int32(v)
 }
 
-// count reads the number of elements, each of which takes at least the given number of bytes; ok is false for nil.
+// count reads the number of elements of at least each bytes; for nil, ok is false.
 func (r *documentReader) count(each int) (n int, ok bool) {
 	v := binary.LittleEndian.Uint32(r.take(4))
 	if r.bad || v == 1<<32-1 {

@@ -1,6 +1,6 @@
 package screen
 
-// editDistance returns the least number of letters to insert, delete or replace to turn a into b (Levenshtein 1966; Wagner and Fischer
+// editDistance returns the minimum number of letters to insert, delete or replace to turn a into b (Levenshtein 1966; Wagner and Fischer
 // 1974). Its time is proportional to the product of their lengths.
 func editDistance(a, b []rune) int {
 	row := make([]int, len(b)+1)
@@ -21,7 +21,7 @@ func editDistance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// editsWithin reports whether at most k edits turn a into b. It computes only the 2k+1 cells next to the diagonal in each row of
+// editsWithin reports whether at most k edits turn a into b. It computes only the 2k+1 cells around the diagonal in each row of
 // editDistance (Ukkonen 1985).
 func editsWithin(a, b []rune, k int) bool {
 	if d := len(a) - len(b); max(d, -d) > k {
@@ -41,7 +41,7 @@ func editsWithin(a, b []rune, k int) bool {
 			cost := diagonal
 			if x != b[j] {
 				above := k + 1
-				if j+1 <= i+k { // the cell of row i is in its band
+				if j+1 <= i+k { // the cell of row i is within its band
 					above = row[j+1]
 				}
 				cost = 1 + min(diagonal, row[j], above)

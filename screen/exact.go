@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Shared is a pair of sets A < B with the number of members they have in common, above zero.
+// Shared is a pair of sets A < B with Common common members, above zero.
 type Shared struct{ A, B, Common int }
 
-// ExactPairs calls emit with every pair of sets that have a member in common, in order of A, then B. These are the true values that
-// sketches estimate. Sets may contain repeats, which count once, and are sorted in place. The work is the sum, over all members, of the
-// square of the number of sets that have each; ExactPairs stops if emit returns false. sizes are the numbers of distinct members. It
-// fails if there are more than 2^32-1 members in total.
+// ExactPairs calls emit with every pair of sets with a common member, ordered by A, then B. These are the true values that sketches
+// estimate. Sets may contain repeats, which count once; ExactPairs sorts them in place. The work is the sum, over all members, of the
+// squared number of sets that contain each; ExactPairs stops if emit returns false. sizes are the numbers of distinct members. It fails
+// if there are more than 2^32-1 members in total.
 func ExactPairs(sets [][]uint64, emit func(Shared) bool) (sizes []int, err error) {
 	sizes = make([]int, len(sets))
 	total := 0

@@ -5,26 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// GramTrial is the result of one choice of grams on a sample of edited texts.
+// GramTrial measures one choice of grams on a sample of edited texts.
 type GramTrial struct {
 	Grams    []int
-	Recall   float64 // share of the edited texts whose original is found
+	Recall   float64 // proportion of edited texts for which the original is found
 	Measured float64 // mean number of texts measured per query
 	Hits     float64 // mean number of texts found per query
 }
 
-// GramOptions are the requirements for which grams are chosen.
+// GramOptions are the requirements for choosing grams.
 type GramOptions struct {
 	Short  ShortOptions // its Grams are ignored
 	Edits  int          // letters of each sample text that are replaced, deleted or inserted; default 2
 	Sample int          // number of texts edited; default 300
-	Recall float64      // least share that must be found; default 0.95
+	Recall float64      // minimum proportion to be found; default 0.95
 }
 
-// TryGrams tries choices of gram lengths on a sample of the texts, edited at random but always in the same way for the same texts. It
-// returns the trials and the index of the best one: of the trials that reach the recall, the one that measures least, or, if none does,
-// the one with the highest recall. Longer grams give fewer candidates and miss more: two texts of n letters that are e edits apart are
-// certain to share a run of (n-e)/(e+1) letters, but not a longer one.
+// TryGrams tries choices of gram lengths on a sample of the texts, edited pseudo-randomly, so that the same texts give the same trials.
+// It returns the trials and the index of the best one: the trial that reaches the recall and measures least or, if none reaches it, the
+// one with the highest recall. Longer grams give fewer candidates and miss more: two texts of n letters that are e edits apart must share
+// a run of (n-e)/(e+1) letters, but not necessarily a longer one.
 func TryGrams(texts []string, o GramOptions) (trials []GramTrial, best int, err error) {
 	if o.Edits == 0 {
 		o.Edits = 2
@@ -92,8 +92,7 @@ func tryGrams(texts []string, o GramOptions) (GramTrial, error) {
 	return t, nil
 }
 
-// steps are pseudo-random numbers that are the same everywhere (SplitMix64; Steele, Lea and Flood
-// 2014).
+// steps generates pseudo-random numbers that are the same everywhere (SplitMix64; Steele, Lea and Flood 2014).
 type steps uint64
 
 func (s *steps) next() uint64 {

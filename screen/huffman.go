@@ -10,7 +10,7 @@ const (
 	// symbols is the number of symbols: the positions 0 to 63 of the highest differing bit of two neighbours, and equality.
 	symbols     = 65
 	equalSymbol = 64
-	// longestCode is the length limit of a code word in bits: a table of 4,096 entries decodes it.
+	// longestCode is the maximum length of a code word in bits: a table of 4,096 entries decodes it.
 	longestCode = 12
 )
 
@@ -23,14 +23,14 @@ type code struct {
 
 type entry struct{ symbol, length uint8 } // length 0: no code word begins with these bits
 
-// huffman returns the code of least length for symbols with the given counts and no word longer than longestCode: if one is longer, rare
-// symbols are made less rare.
+// huffman returns the shortest code for symbols with the given counts and words of at most longestCode bits: if a word is longer, it
+// raises the counts of rare symbols.
 func huffman(counts [symbols]uint64) *code {
 	for {
 		if l := huffmanLengths(counts); slices.Max(l[:]) <= longestCode {
 			c, err := newCode(l)
 			if err != nil {
-				panic(err) // cannot happen: the lengths are those of a tree
+				panic(err) // cannot happen: the lengths come from a tree
 			}
 			return c
 		}
@@ -42,7 +42,7 @@ func huffman(counts [symbols]uint64) *code {
 	}
 }
 
-// huffmanLengths returns the depths of the symbols in a Huffman tree. A single symbol has length 1.
+// huffmanLengths returns the depths of the symbols in a Huffman tree. A single symbol gets length 1.
 func huffmanLengths(counts [symbols]uint64) [symbols]uint8 {
 	type node struct {
 		weight  uint64
@@ -59,7 +59,7 @@ func huffmanLengths(counts [symbols]uint64) [symbols]uint8 {
 		lengths[nodes[0].members[0]] = 1
 	}
 	for len(nodes) > 1 {
-		// With 65 symbols, sorting again each time costs nothing. The sort is stable, so that equal counts give one code.
+		// With 65 symbols, sorting each time takes negligible time. The sort is stable, so equal counts give the same code.
 		slices.SortStableFunc(nodes, func(a, b node) int { return cmp.Compare(b.weight, a.weight) })
 		a, b := nodes[len(nodes)-1], nodes[len(nodes)-2]
 		joined := node{a.weight + b.weight, slices.Concat(a.members, b.members)}
@@ -71,11 +71,11 @@ func huffmanLengths(counts [symbols]uint64) [symbols]uint8 {
 	return lengths
 }
 
-// newCode returns the canonical code of the lengths: words of one length ascend in the order of their symbols, and shorter words come
-// before longer ones. It refuses lengths that no prefix code has.
+// newCode returns the canonical code of the lengths: words of one length ascend in order of symbol, and shorter words precede longer
+// ones. It refuses lengths that no prefix code has.
 func newCode(lengths [symbols]uint8) (*code, error) {
 	c := &code{lengths: lengths}
-	next := 0 // the next word, left-aligned in longestCode bits
+	next := 0 // next word, left-aligned in longestCode bits
 	for l := uint8(1); l <= longestCode; l++ {
 		for s, n := range lengths {
 			if n != l {

@@ -8,16 +8,16 @@ import (
 	"concordat/simhash"
 )
 
-// I-Match uses the features whose share of the greatest inverse document frequency lies between these bounds. The most frequent
-// features, and those that occur in hardly any document, are left out.
+// I-Match uses features whose inverse document frequency, relative to the maximum, is between these bounds. They exclude the most
+// frequent features and those that occur in hardly any document.
 const (
 	imatchLeast = 0.2
 	imatchMost  = 0.9
 )
 
-// IMatch returns the signature of I-Match (Chowdhury, Frieder, Grossman and McCabe 2002), 128 bits of the SHA-1 of the
-// document's distinct features that are neither too frequent nor too rare in a collection. Documents with equal
-// signatures are near-duplicates; the degree to which unequal ones differ has no meaning. It sorts features.
+// IMatch returns the signature of I-Match (Chowdhury, Frieder, Grossman and McCabe 2002): 128 bits of the SHA-1 of the document's
+// distinct features that are neither too frequent nor too rare in a collection. Documents with equal signatures are near-duplicates; how
+// much unequal signatures differ has no meaning. It sorts features in place.
 func IMatch(features []uint64, df *simhash.Frequencies) [4]uint64 {
 	most := float64(df.IDF(0))
 	slices.Sort(features)

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Link is a pair of documents with how much they resemble each other, 0 to 1.
+// Link is a document pair and its resemblance, 0 to 1.
 type Link struct {
 	A, B        int
 	Resemblance float64
-	Aside       bool // the link is shown, but drawn as one that does not count
+	Aside       bool // the link is shown but marked as not counting
 }
 
 // Lineage returns, for each of n documents, the earlier document from which it most likely comes: the most similar of those linked to it,
-// or the earliest of these if several tie. It is -1 if there is none. before reports whether one document is earlier than another and must
-// be a strict order.
+// or the earliest of these if several tie. It is -1 if there is none. before reports whether one document is earlier than another and
+// must be a strict order.
 func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	from, best := make([]int, n), make([]float64, n)
 	for i := range from {
@@ -32,9 +32,9 @@ func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	return from
 }
 
-// Removable returns, for each of n documents, the kept document that replaces it, or -1 if the document is itself kept. In order of
-// preference, a document is removed if its resemblance to one already kept is at least least. So no document is removed because of an
-// indirect resemblance, or in favour of one that is itself removed, as chains of pairs would suggest.
+// Removable returns, for each of n documents, the kept document that replaces it, or -1 if it is kept itself. In order of preference, it
+// removes a document if its resemblance to a kept one is at least least. Unlike chains of pairs, this never removes a document because of
+// an indirect resemblance or in favour of one that is itself removed.
 func Removable(n int, links []Link, least float64, preferred func(a, b int) bool) []int {
 	near := make([][]Link, n)
 	for _, l := range links {
@@ -56,7 +56,7 @@ func Removable(n int, links []Link, least float64, preferred func(a, b int) bool
 		}
 		return cmp.Compare(a, b)
 	})
-	done := make([]bool, n) // done and kept
+	done := make([]bool, n) // documents already kept
 	for _, i := range order {
 		best := -1.0
 		for _, l := range near[i] {

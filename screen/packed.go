@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// A packed table (doc/format-report.md, packed prints) holds ascending prints in blocks of 1,024 bytes: the first print in full, then for
-// each print the Huffman-coded position of the highest bit in which it differs from the one before, and the bits below unchanged (Manku,
-// Jain and Das Sarma 2007, section 3.4). The last print of each block is its key, by which a look-up finds the block. Equality of two
-// prints is a separate symbol.
+// A packed table (doc/format-report.md, packed prints) stores ascending prints in blocks of 1,024 bytes (Manku, Jain and Das Sarma 2007,
+// section 3.4). A block contains the first print in full, then for each print the Huffman-coded position of the highest bit in which it
+// differs from the previous one, and the bits below unchanged. The last print of each block is its key, by which a look-up finds the
+// block. Equality of two prints is a separate symbol.
 const (
 	packedMagic   = "CCDPRNT1"
 	packedHeader  = 128
@@ -29,8 +29,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // ErrPacked means that the bytes are not a packed table.
 var ErrPacked = errors.New("no packed prints")
 
-// Pack writes the prints, which must ascend and may repeat, as a packed table, and returns its size. The size for n random prints is within
-// a few percent of 64 - log2 n + 1.44 bits each, the entropy of such a set.
+// Pack writes the prints, which must ascend and may repeat, as a packed table and returns its size. For n random prints, it is within a
+// few percent of 64 - log2 n + 1.44 bits each, the entropy of such a set.
 func Pack(w io.Writer, prints []uint64) (int64, error) {
 	var counts [symbols]uint64
 	for i := 1; i < len(prints); i++ {
@@ -65,7 +65,7 @@ func symbol(difference uint64) int {
 	return bits.Len64(difference) - 1
 }
 
-// packer writes blocks. After an error it writes nothing more.
+// packer writes blocks. After an error, it writes nothing more.
 type packer struct {
 	w     io.Writer
 	code  *code
@@ -74,7 +74,7 @@ type packer struct {
 	keys  []uint64
 	block [packedBlock]byte
 	count int
-	bit   int // of the next bit in block; packedBlock*8 when full
+	bit   int // next bit in block; packedBlock*8 when full
 	last  uint64
 }
 
@@ -86,7 +86,7 @@ func (p *packer) write(b []byte) {
 	}
 }
 
-// fits reports whether the block has room for a print with this difference from the previous one.
+// fits reports whether the block has room for a print that differs thus from the previous one.
 func (p *packer) fits(difference uint64) bool {
 	s := symbol(difference)
 	n := int(p.code.lengths[s])
@@ -147,7 +147,7 @@ func (p *packer) trailer(prints uint64) {
 	p.write(b)
 }
 
-// Packed reads a packed table with random access. It keeps the keys in memory, 8 bytes per block, and is safe for concurrent use if the
+// Packed provides random access to a packed table. It keeps the keys in memory, 8 bytes per block, and is safe for concurrent use if the
 // reader is.
 type Packed struct {
 	r      io.ReaderAt
@@ -156,8 +156,8 @@ type Packed struct {
 	prints uint64
 }
 
-// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked if the bytes were not written by Pack; blocks are checked
-// when they are read.
+// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked if Pack did not write the bytes; it checks each block
+// when it is read.
 func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	const blockAndKey = packedBlock + keyBytes
 	body := size - packedHeader - packedTrailer
@@ -200,7 +200,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 
 // Block appends the prints of block i, ascending, to dst.
 func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
-	// A code word with its bits is at most 75 bits long, so reads of 64 bits may pass the end by 16 bytes.
+	// A code word with its bits takes at most 75 bits, so reads of 64 bits can extend 16 bytes past the end.
 	var b [packedBlock + 16]byte
 	if n, err := p.r.ReadAt(b[:packedBlock], packedHeader+int64(i)*packedBlock); n < packedBlock {
 		return dst, fmt.Errorf("packed block %d: %w", i, err)
@@ -217,7 +217,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 		at += int(e.length)
 		n := int(e.symbol)
 		if e.symbol != equalSymbol && at+n <= packedBlock*8 {
-			// The n ≤ 63 bits take two reads: a read of 64 bits starting at any bit is certain to have 57.
+			// The n ≤ 63 bits need two reads: a 64-bit read from any bit position yields at least 57.
 			v := peek(&b, at) >> 32 << 32
 			v = (v | peek(&b, at+32)>>32) >> (64 - n) // n = 0: no bits
 			at += n
@@ -240,7 +240,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// peek returns the bits from at on, the first bit highest; at least 57 of them are from b.
+// peek returns the bits starting at at, the first bit highest; at least 57 of them are from b.
 func peek(b *[packedBlock + 16]byte, at int) uint64 {
 	return binary.BigEndian.Uint64(b[at>>3:]) << (at & 7)
 }
@@ -267,15 +267,15 @@ func (p *Packed) Range(low, high uint64, dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// PackedTables are the packed tables of a design. They take about half to three quarters of the memory or disk of plain ones, and a few
-// microseconds more per look-up. They are safe for concurrent use if the readers are.
+// PackedTables are the packed tables of a design. They take about half to three quarters of the memory or disk of plain tables, and
+// several microseconds more per look-up. They are safe for concurrent use if the readers are.
 type PackedTables struct {
 	design *Design
 	tables []*Packed
 }
 
-// Pack writes the distinct prints, of at most 64 bits, as the packed table of the layout, and returns the size. It needs memory for two
-// copies of the prints.
+// Pack writes the distinct prints, of at most 64 bits, as the layout's packed table and returns its size. It needs memory for two copies
+// of the prints.
 func (l *Layout) Pack(w io.Writer, prints []uint64) (int64, error) {
 	table := make([]uint64, len(prints))
 	for i, p := range prints {
@@ -285,7 +285,7 @@ func (l *Layout) Pack(w io.Writer, prints []uint64) (int64, error) {
 	return Pack(w, slices.Compact(table))
 }
 
-// PackedBound returns the entropy of a set of n random prints of 64 bits as a share of 8 bytes per print, (64 - log2 n + log2 e) / 64: no
+// PackedBound returns the entropy of a set of n random 64-bit prints as a fraction of 8 bytes per print, (64 - log2 n + log2 e) / 64. No
 // packing of random prints can be smaller.
 func PackedBound(n int) float64 {
 	return (64 - math.Log2(float64(max(n, 1))) + math.Log2E) / 64

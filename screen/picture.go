@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The pictures are SVG 1.1 without scripts, style sheets or external content, so that they work in a page with any policy and as separate
+// The pictures are SVG 1.1 without scripts, style sheets or external content, so that they work in pages under any policy and as separate
 // files.
 
 const (
@@ -84,14 +84,14 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 // Series is one kind of print in a picture of curves.
 type Series struct {
 	Name   string
-	Bits   int // bits of the print, of which distances are drawn as shares
+	Bits   int // bits of the print, for drawing distances as proportions
 	Points []CurvePoint
 }
 
 var seriesColours = []string{"#4a78a8", "#b8442a", "#3d8a4f", "#8a5aa8", "#b08a1e", "#444"}
 
-// WriteCurves draws precision (dashed) and recall (solid) against the share of bits that may differ:
-// figure 1 of Manku, Jain and Das Sarma 2007, for several kinds of prints.
+// WriteCurves draws precision (dashed) and recall (solid) against the proportion of bits that may differ: figure 1 of Manku, Jain and Das
+// Sarma 2007, for several kinds of prints.
 func WriteCurves(w io.Writer, title string, series []Series) error {
 	const width, height, left, top, high, wide = 720.0, 400.0, 50.0, 40.0, 290.0, 640.0
 	var g drawing
@@ -130,18 +130,17 @@ func WriteCurves(w io.Writer, title string, series []Series) error {
 	return g.end(w)
 }
 
-// Node is a document of a picture.
+// Node is a document in a picture.
 type Node struct {
 	Label string
-	Mark  bool // the node is drawn filled, as the representative
+	Mark  bool // drawn filled, as the representative
 }
 
-// MaxDrawn is the number of documents of a cluster that WriteCluster draws.
+// MaxDrawn is the maximum number of a cluster's documents that WriteCluster draws.
 const MaxDrawn = 60
 
-// WriteCluster draws the documents of a cluster in a row, in the order given, for example that of their dates, and their pairs as arcs,
-// darker the more they resemble each other. Only the first MaxDrawn documents are drawn, and links to others are left out. Links refer to
-// nodes by their indices.
+// WriteCluster draws the documents of a cluster in a row, in the order given, for example by date, and their pairs as arcs that are
+// darker for greater resemblance. It draws only the first MaxDrawn documents and the links between them. Links refer to nodes by index.
 func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 	more := len(nodes) - MaxDrawn
 	nodes = nodes[:min(len(nodes), MaxDrawn)]
@@ -185,8 +184,8 @@ func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 	return g.end(w)
 }
 
-// WriteOverview draws clusters as circles with areas proportional to their numbers of documents, each of them a link to the fragment
-// #cluster-N of the page, with N from 1. At most the first 400 are drawn.
+// WriteOverview draws clusters as circles with areas proportional to their numbers of documents, each a link to the page's fragment
+// #cluster-N, with N from 1. It draws at most the first 400.
 func WriteOverview(w io.Writer, sizes []int) error {
 	const width = 900.0
 	const maxCircles = 400

@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// PlanOptions are the requirements for which a design is chosen.
+// PlanOptions are the requirements for choosing a design.
 type PlanOptions struct {
 	F       int // bits of a print, 1 to 128; default 64
-	K       int // largest distance that must be found
+	K       int // maximum distance that must be found
 	Prints  int // number of stored prints
 	Bytes   int64
 	Queries int // number of queries that share the cost of building; 0 means very many
-	// Sample holds prints of the collection, of at most 64 bits, used to count candidates instead of assuming uniform
-	// prints; it may be nil.
+	// Sample holds prints of the collection, of at most 64 bits, for counting candidates instead of assuming uniform prints; it may be
+	// nil.
 	Sample []uint64
-	// Packed plans for packed tables instead of plain ones, for prints of at most 64 bits.
+	// Packed plans for packed rather than plain tables, for prints of at most 64 bits.
 	Packed bool
-	// Lead and Within request the fewest tables with at least this number of leading bits, or that answer a query within this processor
-	// time, instead of the fastest tables: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0 means that the bound is not
-	// requested.
+	// Lead and Within request the fewest tables with at least this number of leading bits, or with this processor time per query, instead
+	// of the fastest tables: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0 means no such requirement.
 	Lead   int
 	Within time.Duration
 }
@@ -37,14 +36,14 @@ const (
 )
 
 const (
-	maxTried   = 200 // designs whose candidates are counted
-	maxCrowded = 50  // largest multiple of the best cost for uniform prints at which a design is still tried
+	maxTried   = 200 // maximum number of designs whose candidates are counted
+	maxCrowded = 50  // a design is tried only if its cost for uniform prints is at most this multiple of the best
 )
 
-// NewPlan returns the design that answers queries with the least processor time among those whose tables fit into the given memory, or the
-// one with the fewest tables that meets Lead and Within. It fails if not even the smallest design, with K+1 tables, fits, or if none meets
-// Lead and Within. The designs are those of the recursion in Manku, Jain and Das Sarma 2007, section 3.3: divide into r blocks, let r-k
-// lead, and continue with the others.
+// NewPlan returns the design with the least processor time per query among those whose tables fit into the given memory, or the one with
+// the fewest tables that meets Lead and Within. It fails if not even the smallest design, with K+1 tables, fits, or if none meets Lead
+// and Within. The designs follow the recursion in Manku, Jain and Das Sarma 2007, section 3.3: divide into r blocks, let r-k lead, and
+// continue with the others.
 func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
@@ -56,7 +55,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	fewest := o.Lead > 0 || o.Within > 0
 	type trial struct {
 		design *Design
-		least  float64 // cost if the prints were uniform
+		least  float64 // cost for uniform prints
 	}
 	var trials []trial
 	few, enough := maxPlanned+1, math.Inf(1)
@@ -69,11 +68,11 @@ func NewPlan(o PlanOptions) (*Design, error) {
 			tables *= binomial(r, o.K)
 		}
 		if tables >= few || float64(tables)*costTable >= enough {
-			return // entering its tables costs more than the best design in total
+			return // entering its tables alone costs more than the best design in total
 		}
 		d, err := NewDesign(o.F, o.K, levels...)
 		if err != nil || d.Lead() < o.Lead {
-			return // there are more blocks than bits left
+			return // more blocks than remaining bits
 		}
 		cost := o.cost(d, d.Candidates(o.Prints))
 		trials = append(trials, trial{d, cost})
@@ -138,7 +137,7 @@ func (o *PlanOptions) cost(d *Design, candidates float64) float64 {
 	return cost
 }
 
-// maxTables returns the number of tables that fit.
+// maxTables returns the number of tables that fit into the memory.
 func (o *PlanOptions) maxTables() int {
 	n := int64(max(1, o.Prints))
 	if o.Packed {
@@ -158,19 +157,19 @@ func (o *PlanOptions) bytes(tables int) int64 {
 	return bytesOf(o.F, tables, o.Prints)
 }
 
-// PackedBytes returns the size of the tables of the design for n prints, packed, as measured on random prints: prints of real documents
-// crowd and take less room.
+// PackedBytes returns the size of the design's packed tables for n prints, as measured on random prints: prints of real documents crowd
+// and take less.
 func (d *Design) PackedBytes(n int) int64 {
 	return int64(float64(len(d.Tables)) * packedShare(n) * 8 * float64(n))
 }
 
-// packedShare returns the size of packed prints as a share of plain ones: the bound plus the overhead of blocks and of codes of whole
+// packedShare returns the size of packed prints as a fraction of plain ones: the bound plus the overhead of blocks and of codes of whole
 // bits, which is 0.042 to 0.045 from a million to 2^34 prints (doc/evaluation/screen.md).
 func packedShare(n int) float64 { return min(1, PackedBound(n)+0.045) }
 
 // Counted returns the average number of prints, out of n, that a query like those of the sample compares in all tables together, not
-// counting itself: n times the share of pairs in the sample that agree in the leading bits. Prints have at most 64 bits. It takes as long
-// as sorting the sample once for every table.
+// counting itself: n times the proportion of sample pairs that agree in the leading bits. Prints have at most 64 bits. It takes as long
+// as sorting the sample once per table.
 func (d *Design) Counted(sample []uint64, n int) float64 {
 	if len(sample) < 2 {
 		return d.Candidates(n)
@@ -195,16 +194,16 @@ func (d *Design) Counted(sample []uint64, n int) float64 {
 	return sum / float64(len(sample)) / float64(len(sample)-1) * float64(n)
 }
 
-// ErrTime means that no design answers as fast as requested.
+// ErrTime means that no design is as fast as requested.
 var ErrTime = errors.New("no design answers")
 
 // ErrMemory means that the work does not fit into the allowed memory.
 var ErrMemory = errors.New("not enough memory")
 
-// maxPlanned bounds the tables of a plan: with more, entering them costs more than any candidates.
+// maxPlanned is the maximum number of tables in a plan: entering more would cost more than any candidates.
 const maxPlanned = 2048
 
-// eachLevels calls each with every division of f bits that gives at most most tables.
+// eachLevels calls each with every division of f bits into at most most tables.
 func eachLevels(f, k, most int, levels []int, each func([]int)) {
 	for r := k + 1; r <= f; r++ {
 		c := binomial(r, k)
@@ -213,7 +212,7 @@ func eachLevels(f, k, most int, levels []int, each func([]int)) {
 		}
 		next := append(levels[:len(levels):len(levels)], r)
 		each(next)
-		// With k = 0 or a single table, the remaining bits cannot lead any better.
+		// With k = 0 or a single table, dividing the remaining bits gains nothing.
 		if rest := f - f*(r-k)/r; c > 1 && rest > k {
 			eachLevels(rest, k, most/c, next, each)
 		}

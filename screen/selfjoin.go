@@ -9,36 +9,35 @@ import (
 	"slices"
 )
 
-// Stream yields the same stored prints each time it is called, in chunks that are valid until the next one, for example Chunks of a file
-// read from its beginning.
+// Stream yields the same stored prints on each call, in chunks that are valid until the next one, for example with Chunks on a file read
+// from its beginning.
 type Stream func() iter.Seq2[[]uint64, error]
 
-// SelfJoin finds the pairs of stored prints within a distance of one another in bounded memory, however many prints there are: for each
-// table and each part of it, the stored prints stream by, those of the part are sorted, and neighbours with equal leading bits are
-// compared. It is the sort of Manku, Jain and Das Sarma 2007, section 3, but does not keep the tables; only results are written.
+// SelfJoin finds the pairs of stored prints within the design's distance in bounded memory, regardless of the number of prints. For each
+// part of each table, it reads all stored prints, sorts those in the part, and compares neighbours with equal leading bits. It is the
+// sort of Manku, Jain and Das Sarma 2007, section 3, but does not keep the tables; it writes only results.
 type SelfJoin struct {
 	Design *Design // of at most 64 bits
 	Stored Stream
-	// Bytes is the memory that the sorted part may take, 24 bytes per print; at least 24 MiB. A part that turns out larger, because the
-	// prints are far from uniform, is divided again.
+	// Bytes is the maximum memory of the sorted part, at 24 bytes per print; at least 24 MiB. A larger part, which occurs if the prints
+	// are far from uniform, is divided again.
 	Bytes int64
-	// Hot is the number of equal prints from which they are left out, since they say nothing about reuse (section 5.2 there); 0 means
-	// that none are left out.
+	// Hot is the number of equal prints at which they are ignored, since they do not indicate reuse (section 5.2 there); 0 means never.
 	Hot int
-	// Stop holds prints that are left out from the start, for example those found to be hot in an earlier run.
+	// Stop holds prints to ignore from the start, for example hot prints of an earlier run.
 	Stop map[uint64]bool
-	// Watch, if not nil, is called with the name of each step as it begins, for measuring time.
+	// Watch, unless nil, is called with each stage as it begins, for measuring time.
 	Watch func(Stage)
 }
 
 // Stage is the current stage of a SelfJoin.
 type Stage string
 
-// The stages of each part of each table.
+// These are the stages of each part of each table.
 const (
-	StageRead    Stage = "read" // and permute
+	StageRead    Stage = "read" // includes permuting
 	StageSort    Stage = "sort"
-	StageCompare Stage = "compare" // and emit
+	StageCompare Stage = "compare" // includes emitting
 )
 
 func (s *SelfJoin) watch(stage Stage) {
@@ -53,18 +52,18 @@ type Twin struct {
 	Distance int
 }
 
-// Progress is the progress of a SelfJoin. Done of Units units are complete; each unit is one part of one table.
+// Progress describes how far a SelfJoin has advanced. Done of Units units are complete; a unit is one part of one table.
 type Progress struct{ Done, Units int }
 
 const (
-	selfRecord  = 24       // two keys and two numbers, for the sort
-	selfLeast   = 24 << 20 // bytes
+	selfRecord  = 24       // two keys and two numbers, for sorting
+	selfLeast   = 24 << 20 // in bytes
 	maxParts    = 1 << 12
 	maxSelfJoin = math.MaxUint32
 )
 
-// parts returns the number of parts of each table for n prints, a power of two. Prints with equal leading bits are always in one part: a
-// part that does not fit is divided as far as the leading bits allow, or fails with ErrMemory.
+// parts returns the number of parts of each table for n prints, a power of two. Prints with equal leading bits are always in the same
+// part. A part that does not fit is divided as far as the leading bits allow; otherwise the join fails with ErrMemory.
 func (s *SelfJoin) parts(n int64) int {
 	most := min(maxParts, 1<<min(s.Design.Lead(), 62))
 	parts := 1
@@ -75,10 +74,10 @@ func (s *SelfJoin) parts(n int64) int {
 	return parts
 }
 
-// Run calls emit with every pair once, table by table, and done after each part. Pairs found in a completed part are never found again, so
-// that a run over the same stored prints may continue from unit start of an interrupted one. n is the number of stored prints, at most
-// 2^32-1. Equal prints count as one: each copy is paired with the first, and only the first with other prints. Run fails with the first
-// error of the stream or of emit, with the cause of a cancelled ctx, or with ErrMemory if too many prints have equal leading bits.
+// Run calls emit with every pair once, table by table, and done after each part. It never finds pairs of completed parts again, so a run
+// over the same stored prints can continue an interrupted one from unit start. n is the number of stored prints, at most 2^32-1. Equal
+// prints count as one: each copy is paired with the first, and only the first with other prints. Run fails with the first error of the
+// stream or of emit, with the cause of a cancelled ctx, or with ErrMemory if too many prints have equal leading bits.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
 	if s.Bytes < selfLeast || n < 0 || n > maxSelfJoin || s.Design.F > 64 {
 		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F,
@@ -164,8 +163,8 @@ func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int6
 	return true, nil
 }
 
-// fold keeps the first of equal prints and moves their copies to more and idsTo: more[i] is the number of copies of keys[i], which
-// are consecutive in idsTo.
+// fold keeps the first of equal prints and moves the copies' numbers to idsTo, where they are consecutive; more[i] is the number of
+// copies of keys[i].
 func (w *selfWork) fold() {
 	copy(w.idsTo, w.ids)
 	n := 0
@@ -184,7 +183,7 @@ func (w *selfWork) fold() {
 	w.keys, w.ids = w.keys[:n], w.ids[:n]
 }
 
-// merge compares the distinct prints with equal leading bits.
+// merge compares distinct prints with equal leading bits.
 func (w *selfWork) merge(table int) error {
 	l, k := &w.join.Design.Tables[table], w.join.Design.K
 	shift := 64 - l.Lead

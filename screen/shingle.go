@@ -11,25 +11,25 @@ import (
 )
 
 // Shingling defines the shingles of a text: its runs of Width words, or of Width letters without spaces (Broder 1997, section 2, whose
-// system took 10 words). Words and letters are the folded ones of segment.
+// system used 10 words). Words and letters are folded as in package segment.
 type Shingling struct {
 	Width   int
 	Letters bool
-	// Sentences selects runs of whole sentences instead, and takes precedence over Letters.
+	// Sentences selects runs of whole sentences instead and takes precedence over Letters.
 	Sentences bool
-	// Content leaves out stop words (segment.Text.StopWords), and Stems uses the stems of English words; neither applies to letters.
+	// Content omits stop words (segment.Text.StopWords), and Stems uses the stems of English words; neither applies to letters.
 	Content, Stems bool
 }
 
-// Features returns the features of a text from which its print is made: its shingles for each element of runs, which must not be
-// empty. Shingles of different runs are distinct. A text of nothing but stop words keeps its words.
+// Features returns the features for a text's print: its shingles for each element of runs, which must not be empty. Shingles of different
+// runs are distinct. A text that consists only of stop words keeps them.
 func Features(t *segment.Text, runs []Shingling) []uint64 {
 	var out []uint64
 	for i, r := range runs {
 		from := len(out)
 		out = r.Append(t, out)
 		for j := range out[from:] {
-			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // so that a short text differs from a run of its own length
+			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // distinguishes a short text from a run of its length
 		}
 	}
 	if len(out) > 0 || len(t.Words) == 0 || !runs[0].Content {
@@ -38,8 +38,8 @@ func Features(t *segment.Text, runs []Shingling) []uint64 {
 	return Shingling{Width: 1}.Append(t, out)
 }
 
-// Append appends the shingles of t to dst: xxHash64 values, with repeats, in text order. A text shorter than Width has one shingle, itself;
-// an empty text has none.
+// Append appends the shingles of t to dst: xxHash64 values, including repeats, in text order. A text shorter than Width has one shingle,
+// the whole text; an empty text has none.
 func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 	if s.Letters && !s.Sentences {
 		return s.letters(t, dst)
@@ -49,7 +49,7 @@ func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 		stops = t.StopWords()
 	}
 	words := make([]uint64, 0, len(t.Words))
-	ends := make([]int, 0, len(t.Sentences)) // ends of the sentences, in words
+	ends := make([]int, 0, len(t.Sentences)) // ends of sentences, in words
 	at := 0
 	take := func(last int) {
 		for ; at < last; at++ {
@@ -73,7 +73,7 @@ func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 	return appendRuns(words, s.Width, dst)
 }
 
-// sentenceHashes returns the hash of each sentence that has words, in place of the hashes of its words.
+// sentenceHashes returns a hash for each sentence with words, instead of the hashes of its words.
 func sentenceHashes(words []uint64, ends []int) (out []uint64) {
 	from := 0
 	for _, end := range ends {
@@ -85,7 +85,7 @@ func sentenceHashes(words []uint64, ends []int) (out []uint64) {
 	return out
 }
 
-// appendRuns appends the hashes of the runs of width words, or of all words if there are fewer.
+// appendRuns appends the hashes of all runs of width words, or of all words if there are fewer.
 func appendRuns(words []uint64, width int, dst []uint64) []uint64 {
 	width = min(width, len(words))
 	if width < 1 {
@@ -111,14 +111,14 @@ func (s Shingling) letters(t *segment.Text, dst []uint64) []uint64 {
 	return appendGrams(text, s.Width, dst)
 }
 
-// appendGrams appends the hashes of the runs of width runes of a text, or of the whole text if it is shorter.
+// appendGrams appends the hashes of all runs of width runes, or of the whole text if it is shorter.
 func appendGrams(text []byte, width int, dst []uint64) []uint64 {
 	if len(text) == 0 || width < 1 {
 		return dst
 	}
 	starts := make([]int, 0, len(text))
 	for i, c := range text {
-		if c&0xc0 != 0x80 { // the first byte of a rune
+		if c&0xc0 != 0x80 { // first byte of a rune
 			starts = append(starts, i)
 		}
 	}
@@ -134,22 +134,21 @@ func appendGrams(text []byte, width int, dst []uint64) []uint64 {
 
 // SketchOptions define which pairs of sketches to find.
 type SketchOptions struct {
-	// Threshold is the least resemblance or, with Contained, containment of either in the other.
+	// Threshold is the minimum resemblance or, with Contained, the minimum containment of either in the other.
 	Threshold float64
 	Contained bool
-	// Common is the number of documents from which a shingle is too common to compare all of them with one another: each is then compared
+	// Common is the number of documents at which a shingle is too common to compare all of them with each other. Each is then compared
 	// with the next Common of them, so that groups of copies stay connected. The default is 200.
 	Common int
-	// Super compares documents that share super-shingles of this many neighbouring values instead of single values: this gives far fewer
-	// candidates, without the pairs that hardly resemble each other (Broder 1997, section 4; minhash.MinSketch.Super). 0 means single
-	// values.
+	// Super compares documents that share super-shingles of this many neighbouring values instead of single values. This gives far fewer
+	// candidates and omits pairs with little resemblance (Broder 1997, section 4; minhash.MinSketch.Super). 0 means single values.
 	Super int
 }
 
 // maxSharing is the default of Common.
 const maxSharing = 200
 
-// keys returns the numbers by which a sketch is looked up, distinct, in any order.
+// keys returns the distinct keys for looking up a sketch, in any order.
 func (o *SketchOptions) keys(m minhash.MinSketch) []uint64 {
 	if o.Super == 0 {
 		return m.Values
@@ -159,11 +158,11 @@ func (o *SketchOptions) keys(m minhash.MinSketch) []uint64 {
 	return slices.Compact(out)
 }
 
-// SketchPair is a pair A < B of documents, numbered as their sketches were given, with estimates.
+// SketchPair is a pair of documents A < B, numbered in the order of their sketches, with estimates.
 type SketchPair struct {
 	A, B        int
 	Resemblance minhash.Estimate
-	ContainedA  minhash.Estimate // share of A that is in B
+	ContainedA  minhash.Estimate // proportion of A that is in B
 	ContainedB  minhash.Estimate
 }
 
@@ -177,14 +176,14 @@ func (p *SketchPair) measure(a, b minhash.MinSketch, o SketchOptions) bool {
 	return v >= o.Threshold
 }
 
-// lists holds the documents of each value, ascending: an inverted index. Values found in only one document are left out.
+// lists is an inverted index: it holds the documents of each value, ascending. It omits values of only one document.
 type lists struct {
 	values []uint64 // distinct, ascending
-	starts []uint32 // of the documents of values[i]; one more at the end
+	starts []uint32 // start of the documents of values[i]; one more for the end
 	docs   []int32
 }
 
-// newLists inverts the values of n documents; they must be distinct within each document.
+// newLists inverts the values of n documents; each document's values must be distinct.
 func newLists(n int, values func(int) []uint64) *lists {
 	total := 0
 	for i := range n {
@@ -196,7 +195,7 @@ func newLists(n int, values func(int) []uint64) *lists {
 			keys, docs = append(keys, x), append(docs, uint32(i))
 		}
 	}
-	radix(keys, make([]uint64, total), docs, make([]uint32, total)) // the sort is stable, so documents ascend
+	radix(keys, make([]uint64, total), docs, make([]uint32, total)) // a stable sort, so documents ascend
 	l := &lists{}
 	for i := 0; i < len(keys); {
 		j := i + 1
@@ -215,7 +214,7 @@ func newLists(n int, values func(int) []uint64) *lists {
 	return l
 }
 
-// after returns the documents of a value that come after the given one.
+// after returns the documents of a value after the given one.
 func (l *lists) after(value uint64, doc int32) []int32 {
 	i := lowerBound(l.values, value)
 	if i == len(l.values) || l.values[i] != value {

@@ -15,7 +15,7 @@ import (
 	"concordat/segment"
 )
 
-// Measure is how similar two short texts are.
+// Measure is a similarity measure for short texts.
 type Measure int
 
 const (
@@ -26,41 +26,41 @@ const (
 
 // ShortOptions define how short texts are compared.
 type ShortOptions struct {
-	// Grams are the lengths of the runs of letters, or words, that are indexed; nil means those of [GramsOf] for each text, or 1 and
+	// Grams are the lengths, in letters or words, of the runs to index; nil means the lengths that [GramsOf] uses for each text, or 1 and
 	// 2 for words. Longer grams give fewer candidates, but a pair without a common gram is never found, whatever the measure.
 	Grams     []int
 	Measure   Measure
-	Threshold float64 // least similarity, above 0, at most 1; default 0.4
-	// Edits also finds texts at most this many edits apart, regardless of the measure: in a text of few letters, two edits leave little to
-	// measure. At most half the letters of the longer text may be edited. If Edits is 0, only the measure counts.
+	Threshold float64 // minimum similarity, above 0, at most 1; default 0.4
+	// Edits also finds texts at most this many edits apart, regardless of the measure: in a text of few letters, two edits leave little
+	// to measure. At most half the letters of the longer text may be edited. If Edits is 0, only the measure counts.
 	Edits int
-	// Words takes grams of words instead of letters: the texts have spaces between their words. An edit may change how a text divides into
+	// Words uses grams of words instead of letters: texts must have spaces between words. An edit can change how a text divides into
 	// words, so Words cannot be combined with Edit or Edits.
 	Words bool
 }
 
-// Short finds similar texts among many short ones: all pairs at or above the threshold, by an inverted index of grams. Only the rarest
-// grams of each text are indexed and looked up, just enough of them that two texts without a common one cannot be similar enough (prefix
-// filter; Chaudhuri, Ganti and Kaushik 2006); texts that share one are measured exactly. It is immutable and safe for concurrent use.
+// Short finds all pairs of similar texts, at or above the threshold, among many short ones, using an inverted index of grams. It indexes
+// and looks up only the rarest grams of each text, as many as needed so that texts without a common one cannot be similar enough (prefix
+// filter; Chaudhuri, Ganti and Kaushik 2006). It then measures texts that share one exactly. It is immutable and safe for concurrent use.
 type Short struct {
 	o      ShortOptions
-	rank   map[uint64]uint32 // of a gram, rarest first
+	rank   map[uint64]uint32 // rank of each gram, rarest first
 	texts  []shortText
-	lists  [][]uint32 // by rank: the texts that have it among their rarest, ascending
-	loose  []uint32   // texts for which the filter guarantees nothing about edits; they are also compared with all texts of similar length
+	lists  [][]uint32 // by rank: texts with the gram among their rarest, ascending
+	loose  []uint32   // texts for which the filter guarantees nothing about edits; compared with all texts of similar length too
 	length []uint32   // all texts by number of letters
 }
 
 type shortText struct {
 	letters []rune
-	lengths []int    // of its grams
-	grams   []uint64 // grams, each with the number of equal ones before it; nil once they are ranked
+	lengths []int    // lengths of its grams
+	grams   []uint64 // grams, each with the number of equal ones before it; nil once ranked
 	size    int      // number of grams
-	bitmap  bitmap   // of its grams
-	ranks   []uint32 // of the grams that the index knows, ascending: the rarest first
+	bitmap  bitmap   // bitmap of its grams
+	ranks   []uint32 // ranks of its indexed grams, ascending: rarest first
 	prefix  int      // number of ranks that are rare enough
-	dense   int      // number of letters that make its grams 1 and 2 long if no lengths are given
-	loose   bool     // the filter guarantees nothing about edits
+	dense   int      // number of letters that make its grams 1 and 2 long by default
+	loose   bool     // whether the filter guarantees nothing about edits
 }
 
 // ShortHit is a text at or above the threshold.
@@ -150,7 +150,7 @@ func (s *Short) order(count map[uint64]uint32) {
 	s.lists = make([][]uint32, len(all))
 }
 
-// cut returns the letters and grams of a text. The k-th occurrence of a gram is a separate gram, so that sets of them count repeats.
+// cut returns a text's letters and grams. The k-th occurrence of a gram is a separate gram, so sets of grams count repeats.
 func (s *Short) cut(text string) shortText {
 	t := shortText{letters: []rune(text), lengths: s.o.Grams}
 	if t.lengths == nil {
@@ -173,7 +173,7 @@ func (s *Short) cut(text string) shortText {
 			t.grams = appendGrams([]byte(text), m, t.grams)
 		}
 		for i := range t.grams[from:] {
-			t.grams[from+i] ^= uint64(m) * 0x9e3779b97f4a7c15 // a short text is not a gram of its own length
+			t.grams[from+i] ^= uint64(m) * 0x9e3779b97f4a7c15 // distinguishes a short text from a gram of its length
 		}
 	}
 	slices.Sort(t.grams)
@@ -201,8 +201,8 @@ func numbered(t shortText) shortText {
 	return t
 }
 
-// place ranks the grams of a text and sets its prefix, which is one more than the number of its grams that a similar text can lack. Grams
-// that are not in the index are the rarest.
+// place ranks the grams of a text and sets its prefix to one more than the number of its grams that a similar text can lack. Grams not in
+// the index are the rarest.
 func (s *Short) place(t *shortText) {
 	n := len(t.grams)
 	t.size = n
@@ -214,7 +214,7 @@ func (s *Short) place(t *shortText) {
 	}
 	t.grams = nil
 	slices.Sort(t.ranks)
-	// The values are slightly reduced, so that rounding never raises the required number.
+	// The values are slightly reduced, so that rounding cannot raise the required number.
 	var shared, edits int
 	switch s.o.Measure {
 	case Jaccard: // |A∩B| ≥ t·|A∪B| ≥ t·|A|
@@ -228,7 +228,7 @@ func (s *Short) place(t *shortText) {
 	}
 	within := shared
 	if s.o.Edits > 0 {
-		// The longer text has at most this many letters more, and at most half of its letters are edited.
+		// The longer text has at most this many more letters, and at most half of them are edited.
 		few := min(s.o.Edits, (len(t.letters)+s.o.Edits)/2)
 		edits, within = max(edits, few), min(shared, n-touched(t, few))
 	}
@@ -254,16 +254,17 @@ func touched(t *shortText, edits int) int {
 	return n
 }
 
-// Near appends to dst the texts similar to the given one, most similar first, then by ID, and returns how many texts it measured.
+// Near appends to dst the texts similar to the given one, most similar first, then by ID, and returns the number of texts that it
+// measured.
 func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int) {
 	t := s.cut(text)
 	s.place(&t)
 	return s.near(&t, 0, 0, 1, nil, dst)
 }
 
-// Pairs calls emit with every pair of texts a < b at or above the threshold with a in [split, end), or with all if both are 0, in order
-// of a, then descending similarity. Pairs stops if emit returns false, and returns how many pairs were measured. Several calls may divide
-// the work.
+// Pairs calls emit with every pair of texts a < b at or above the threshold with a in [split, end), or with all pairs if both are 0,
+// ordered by a, then descending similarity. It stops if emit returns false, and returns the number of pairs measured. Several calls can
+// divide the work.
 func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bool) (measured int) {
 	return s.pairs(split, end, 0, 1, emit)
 }
@@ -287,8 +288,8 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 	return measured
 }
 
-// near finds the texts from number least on, in all parts of the grams or in one: the first gram that both texts have among their rarest
-// decides in which part a pair is found. seen has a bit for each text, all 0 before and after the call, or is nil.
+// near finds similar texts from number least on, in all parts of the grams or in one: the first gram that both texts have among their
+// rarest determines the part. seen has a bit for each text, all 0 before and after the call, or is nil.
 func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []ShortHit) ([]ShortHit, int) {
 	ids := s.loose
 	if t.loose {
@@ -328,7 +329,7 @@ func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []
 }
 
 // sharing returns the texts from number least on whose rarest grams include one of t's rarest grams in the part, each once, except the
-// texts of apart, which are ascending.
+// texts of apart, which must be ascending.
 func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apart []uint32) (out []uint32) {
 	if seen == nil {
 		for _, r := range t.ranks[:t.prefix] {
@@ -362,7 +363,7 @@ func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apa
 	return out
 }
 
-// from returns the texts from number least on that have a gram among their rarest.
+// from returns the texts from number least on with a gram among their rarest.
 func (s *Short) from(rank, least uint32) []uint32 {
 	list := s.lists[rank]
 	at, _ := slices.BinarySearch(list, least)
@@ -391,8 +392,8 @@ func (s *Short) edited(a, b *shortText) bool {
 	return most > 0 && editsWithin(a.letters, b.letters, most)
 }
 
-// ofLength appends the texts of ids, in order of length, whose lengths are near enough to n letters for the allowed edits. For the other
-// measures it appends none.
+// ofLength appends the texts of ids, in order of length, whose lengths are close enough to n letters for the allowed edits. For other
+// measures, it appends none.
 func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
 	low, high := math.Inf(1), math.Inf(-1)
 	if s.o.Measure == Edit && n > 0 {
@@ -413,7 +414,7 @@ func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
 	return dst
 }
 
-// sizeFits reports whether the sizes alone allow the threshold.
+// sizeFits reports whether the sizes allow the threshold.
 func (s *Short) sizeFits(a, b *shortText) bool {
 	if d := len(a.letters) - len(b.letters); max(d, -d) <= s.o.Edits {
 		return s.o.Edits > 0 || s.measureFits(a, b)
@@ -432,7 +433,7 @@ func (s *Short) measureFits(a, b *shortText) bool {
 	return min(x, y) >= t*max(x, y)-1e-9
 }
 
-// least returns how many grams two texts with the given numbers of grams must have in common to reach the threshold.
+// least returns how many grams texts with the given numbers of grams must share to reach the threshold.
 func (s *Short) least(x, y int) int {
 	t := s.o.Threshold
 	switch s.o.Measure {
@@ -444,7 +445,7 @@ func (s *Short) least(x, y int) int {
 	return 0
 }
 
-// similarity returns the similarity of two texts. It may return 0 if they cannot have least grams in common.
+// similarity returns the similarity of two texts. It can return 0 if they do not have least grams in common.
 func (s *Short) similarity(a, b *shortText, least int) float64 {
 	if s.o.Measure == Edit {
 		longer := max(len(a.letters), len(b.letters))
@@ -464,7 +465,7 @@ func (s *Short) similarity(a, b *shortText, least int) float64 {
 	return common / (x + y - common)
 }
 
-// common returns the number of grams in both; it may return 0 if that is less than least.
+// common returns the number of grams in both; it can return 0 if that is less than least.
 func common(a, b []uint32, least int) int {
 	n, i, j := 0, 0, 0
 	for i < len(a) && j < len(b) {

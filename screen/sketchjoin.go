@@ -10,30 +10,30 @@ import (
 	"concordat/minhash"
 )
 
-// SketchJoin finds the pairs of similar sketches in bounded memory, however many there are: split, compute, merge (Broder 1997, section 3).
-// The values of all sketches are sorted with their documents; for every value, each pair of its documents is recorded. The records are
-// sorted and added up, which gives the number of values that two documents share. Pairs that may reach the threshold are measured. Data
-// that does not fit into memory is sorted using Space.
+// SketchJoin finds the pairs of similar sketches in bounded memory, regardless of their number: split, compute, merge (Broder 1997,
+// section 3). It sorts the values of all sketches with their documents and records each pair of documents with a common value. It sorts
+// and adds up the records, which gives the number of values that two documents share. It measures the pairs that can reach the threshold.
+// Data that does not fit into memory is sorted using Space.
 type SketchJoin struct {
 	Options SketchOptions
 	Space   Space
 	Bytes   int64 // approximate memory for sorting; at least 64 KiB is used
 	// Documents is the number of documents, at most 2^32-1.
 	Documents int
-	// Sketch returns the sketch of a document. It is called for all documents in order, and then for any of them again. The next call
-	// may overwrite the result.
+	// Sketch returns the sketch of a document. It is called for all documents in order, and then for any of them again. The next call may
+	// overwrite the result.
 	Sketch func(i int) (minhash.MinSketch, error)
 }
 
-// SketchStats are the counts of a SketchJoin.
+// SketchStats holds the counts of a SketchJoin.
 type SketchStats struct {
 	Common   int // number of values that were too common
 	Noted    int // number of pairs with a value in common
-	Measured int // pairs of Noted that were not skipped for having too few common values
+	Measured int // number of pairs not skipped for having too few common values
 }
 
 // Run calls emit with every pair of sketches that has a common value (or super-shingle, depending on the options) and reaches the
-// threshold, in order of A, then B. The pairs are those of Broder 1997, section 3. Run fails with the first error of Sketch, Space or
+// threshold, ordered by A, then B. The pairs correspond to Broder 1997, section 3. Run fails with the first error of Sketch, Space or
 // emit, or with the cause of a cancelled ctx.
 func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
 	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {
@@ -66,8 +66,8 @@ func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err 
 		}
 	}
 	var last uint64
-	var docs []uint64 // the last documents of the value, Common at most
-	n := 0            // number of documents of the value so far
+	var docs []uint64 // the value's last documents, at most Common
+	n := 0            // number of the value's documents so far
 	for r, err := range values.all() {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return 0, err
@@ -93,7 +93,7 @@ func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err 
 	return common, nil
 }
 
-// measure estimates the pairs. If every value was counted, because none was too common, a pair whose count is too small is skipped without
+// measure estimates the pairs. If no value was too common, so that every value counted, it skips a pair with too small a count without
 // reading its sketches.
 func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, stats *SketchStats, emit func(SketchPair) error) error {
 	prune := stats.Common == 0 && !j.Options.Contained && j.Options.Super == 0

@@ -2,8 +2,8 @@ package screen
 
 import "unsafe"
 
-// radix sorts the keys, eight bits per pass from the lowest, and moves values along with them if values is not nil. It skips bytes in which
-// all keys agree, is stable, and needs scratch slices of the same length; the result is in keys and values.
+// radix sorts the keys, eight bits per pass from the lowest, and moves values along with them unless values is nil. It skips bytes that
+// are equal in all keys, is stable, and needs scratch slices of the same length; the result is in keys and values.
 func radix[K uint32 | uint64](keys, keyScratch []K, values, valueScratch []uint32) {
 	var counts [8][256]int
 	bytes := int(unsafe.Sizeof(K(0)))
@@ -39,10 +39,10 @@ func radix[K uint32 | uint64](keys, keyScratch []K, values, valueScratch []uint3
 	}
 }
 
-// lowerBound returns the number of elements of the ascending slice a below x by interpolation search (Manku, Jain and Das Sarma 2007,
-// section 3.1), which takes a handful of steps if the keys are uniform. The guess is bracketed by twice the square root of the range,
-// which is four standard deviations of the place for uniform keys, so that both ends close in. If the keys are far from uniform, a
-// binary search finishes the work.
+// lowerBound returns the number of elements below x in the ascending slice a by interpolation search (Manku, Jain and Das Sarma 2007,
+// section 3.1), which takes a few steps if the keys are uniform. It brackets the guess by twice the square root of the range, four
+// standard deviations of the position for uniform keys, so that both ends close in. If the keys are far from uniform, a binary search
+// finishes the work.
 func lowerBound(a []uint64, x uint64) int {
 	lo, hi := 0, len(a) // a[:lo] < x ≤ a[hi:]
 	for tries := 0; hi-lo > 24 && tries < 4; tries++ {

@@ -17,15 +17,16 @@ type Space interface {
 	Create() (Spill, error)
 }
 
-// Spill is storage for bytes that are written in order, then read. Close releases it.
+// Spill stores bytes that are written in order and then read. Close releases it.
 type Spill interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer
 }
 
-// sorter sorts any number of records of two numbers in bounded memory: when the memory is full, the records are sorted and written to a
-// spill, and the spills are merged. The values of equal keys are added up if sum is set; otherwise records are ordered by key, then value.
+// sorter sorts any number of records of two numbers in bounded memory: when memory is full, it sorts the records and writes them to a
+// spill, and finally merges the spills. If sum is set, it adds up the values of equal keys; otherwise it orders records by key, then
+// value.
 type sorter struct {
 	space  Space
 	sum    bool
@@ -44,7 +45,7 @@ type sortedSpill struct {
 const (
 	recordBytes = 16
 	leastHeld   = 1 << 12
-	// maxSpills bounds the spills merged at once, each with a buffer of mergeBuffer bytes.
+	// maxSpills is the maximum number of spills merged at once, each with a buffer of mergeBuffer bytes.
 	maxSpills   = 256
 	mergeBuffer = 1 << 16
 )
@@ -61,7 +62,7 @@ func compareRecords(a, b sortRecord) int {
 func (s *sorter) add(key, value uint64) error {
 	if len(s.held) == s.most {
 		s.settle()
-		// With few repeats to add up, sorting repeatedly would gain nothing.
+		// With few repeats to add up, sorting again would gain nothing.
 		if len(s.held) > s.most/2 {
 			if err := s.spill(); err != nil {
 				return err
@@ -72,7 +73,7 @@ func (s *sorter) add(key, value uint64) error {
 	return nil
 }
 
-// settle sorts the records held and adds up equal keys.
+// settle sorts the records in memory and adds up equal keys.
 func (s *sorter) settle() {
 	slices.SortFunc(s.held, compareRecords)
 	if s.sum {
@@ -93,7 +94,7 @@ func addUp(sorted []sortRecord) []sortRecord {
 	return sorted[:n]
 }
 
-// spill sorts the records held and writes them to a spill.
+// spill sorts the records in memory and writes them to a spill.
 func (s *sorter) spill() error {
 	if len(s.spills) == maxSpills {
 		if err := s.join(); err != nil {
@@ -128,7 +129,7 @@ func closeAll(spills []sortedSpill, err error) error {
 	return err
 }
 
-// write adds a spill of the records.
+// write writes the records to a new spill.
 func (s *sorter) write(records iter.Seq2[sortRecord, error]) error {
 	sp, err := s.space.Create()
 	if err != nil {
@@ -151,14 +152,14 @@ func (s *sorter) write(records iter.Seq2[sortRecord, error]) error {
 	if err == nil {
 		err = w.Flush()
 	}
-	s.spills = append(s.spills, out) // close releases it whether or not it is complete
+	s.spills = append(s.spills, out) // close must release it even if it is incomplete
 	if err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
 }
 
-// all yields the records in order, and ends after an error. The sorter accepts no more records afterwards.
+// all yields the records in order and stops after an error. Afterwards, the sorter accepts no more records.
 func (s *sorter) all() iter.Seq2[sortRecord, error] {
 	s.settle()
 	return s.merge(s.spills, s.held)
@@ -172,14 +173,14 @@ func (s *sorter) close() error {
 	return closeAll(old, nil)
 }
 
-// source is one sorted sequence of a merge.
+// source is one sorted sequence in a merge.
 type source struct {
 	next sortRecord
-	r    *bufio.Reader // nil if the sequence is in memory
+	r    *bufio.Reader // nil: the sequence is in memory
 	held []sortRecord
 }
 
-// step advances to the next record, and reports whether there was one.
+// step advances to the next record and reports whether there is one.
 func (s *source) step() (bool, error) {
 	if s.r == nil {
 		if len(s.held) == 0 {

@@ -8,19 +8,19 @@ import (
 	"concordat/minhash"
 )
 
-// Label is a person's answer about a pair of documents. Unknown is a separate answer, as in Manku, Jain and Das Sarma 2007 (section 5.1):
-// it counts neither for nor against a distance.
+// Label is a person's judgement of a pair of documents. Unknown is a separate judgement, as in Manku, Jain and Das Sarma 2007 (section
+// 5.1): it counts neither for nor against a distance.
 type Label string
 
-// The labels.
+// These are the labels.
 const (
 	LabelSame      Label = "same" // near-duplicates
 	LabelDifferent Label = "different"
 	LabelUnknown   Label = "unknown"
 )
 
-// StratifiedSample draws random pairs, the same number for every distance: near pairs are few, and a simple sample would contain hardly
-// any. The choice depends on the seed and the pairs, not on their order.
+// StratifiedSample draws random pairs, the same number for every distance, since near pairs are few and a simple sample would contain
+// hardly any. The choice depends on the seed and the pairs, but not on their order.
 type StratifiedSample struct {
 	each   int
 	seed   uint64
@@ -29,7 +29,7 @@ type StratifiedSample struct {
 
 type sampledStratum struct {
 	pairs int
-	drawn []drawnTwin // in ascending order of lot; at most each many
+	drawn []drawnTwin // in ascending order of lot; at most each of them
 }
 
 type drawnTwin struct {
@@ -42,7 +42,8 @@ func NewStratifiedSample(most, each int, seed uint64) *StratifiedSample {
 	return &StratifiedSample{max(1, each), seed, make([]sampledStratum, most+1)}
 }
 
-// Add offers a pair to the sample. A pair with a distance beyond most is left out.
+// NewStratifiedSample returns a sample that draws each pairs (at least 1) at every distance from 0 to most. It ignores pairs with a
+// distance above most.
 func (s *StratifiedSample) Add(t Twin) {
 	if t.Distance >= len(s.strata) {
 		return
@@ -59,8 +60,8 @@ func (s *StratifiedSample) Add(t Twin) {
 	}
 }
 
-// Drawn returns the drawn pairs of all distances in the order of their lots, so that the person who labels them does not know which
-// distance comes next. It also returns how many pairs there are at each distance.
+// Drawn returns the drawn pairs of all distances in order of their lots, so that the person labelling them cannot predict the next
+// distance. It also returns the number of pairs at each distance.
 func (s *StratifiedSample) Drawn() (drawn []Twin, pairs []int) {
 	var all []drawnTwin
 	for i, of := range s.strata {
@@ -87,7 +88,7 @@ func mixed(x uint64) uint64 {
 // Stratum counts the labels of the pairs at exactly one distance.
 type Stratum struct {
 	Distance  int `json:"distance"`
-	Pairs     int `json:"pairs"` // number of pairs at this distance, some of which are labelled
+	Pairs     int `json:"pairs"` // number of pairs at this distance, labelled or not
 	Same      int `json:"same"`
 	Different int `json:"different"`
 	Unknown   int `json:"unknown"`
@@ -105,14 +106,14 @@ func (s *Stratum) Add(l Label) {
 	}
 }
 
-// Precision returns the share of the pairs labelled same among those labelled same or different; its Interval is
-// that of Clopper and Pearson.
+// Precision returns the proportion of pairs labelled same among those labelled same or different; its Interval follows Clopper and
+// Pearson.
 func (s Stratum) Precision() minhash.Estimate {
 	return minhash.Estimate{Hits: s.Same, Trials: s.Same + s.Different}
 }
 
 // StratifiedPrecision returns the precision of the criterion "at a distance of one of the strata", weighted by the number of pairs in
-// each, with its interval at the given confidence: the stratified Wilson interval of Yan and Su 2010. The variance of a stratum is taken
+// each, with its interval at the given confidence: the stratified Wilson interval of Yan and Su 2010. It takes the variance of a stratum
 // at the centre of its Wilson interval, so that it is never 0, as it would be for 20 same out of 20. ok is false if a stratum with pairs
 // has no decided label.
 func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, high float64, ok bool) {
@@ -139,7 +140,7 @@ func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, 
 	if roots == 0 {
 		return 0, 0, 1, false // no pairs
 	}
-	// This quantile turns the weighted limits of the strata into those of the weighted sum.
+	// This quantile converts the strata's weighted limits to limits of the weighted sum.
 	z *= math.Sqrt(squares) / roots
 	for _, s := range strata {
 		if s.Pairs > 0 {

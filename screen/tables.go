@@ -15,8 +15,8 @@ type Hit struct {
 	Distance int
 }
 
-// Tables finds exactly those prints of a fixed set that are within the design's distance of a given print (Manku, Jain and Das Sarma 2007,
-// section 3). It is immutable and safe for concurrent use.
+// Tables finds exactly the prints of a fixed set within the design's distance of a given print (Manku, Jain and Das Sarma 2007, section
+// 3). It is immutable and safe for concurrent use.
 type Tables struct {
 	design *Design
 	tables [][]uint64 // permuted distinct prints, ascending
@@ -24,8 +24,8 @@ type Tables struct {
 	ids    []uint32   // numbers of prints
 }
 
-// NewTables sorts the prints into the tables of the design. It refuses prints with more than the design's bits, and more than 2^32-1
-// prints. The slice is not retained.
+// NewTables sorts the prints into the tables of the design. It refuses prints with more bits than the design, and more than 2^32-1
+// prints. It does not retain the slice.
 func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
@@ -55,8 +55,8 @@ func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	return t, nil
 }
 
-// Near appends to dst the stored prints within distance K of q, each once, nearest first, then by
-// ID. Bits of q above the design's F are ignored.
+// Near appends to dst the stored prints within distance K of q, each once, nearest first, then by ID. It ignores bits of q above the
+// design's F.
 func (t *Tables) Near(q uint64, dst []Hit) []Hit {
 	start := len(dst)
 	q &= ones(t.design.F)
@@ -86,7 +86,7 @@ func (t *Tables) nearIn(i int, q uint64, dst []Hit) []Hit {
 }
 
 // firstOf reports whether table i is the first of the design in which two prints with this difference agree in the leading bits, so that
-// duplicates from later tables can be dropped without looking at the other results.
+// later duplicates can be dropped without checking other results.
 func firstOf(d *Design, i int, difference uint64) bool {
 	for j := range i {
 		if d.Tables[j].mask[0]&difference == 0 {
@@ -104,14 +104,14 @@ func (t *Tables) append(dst []Hit, print uint64, distance int) []Hit {
 	return dst
 }
 
-// Hot is a print that many documents have, for example empty pages, error pages or log-in forms (Manku, Jain and Das Sarma 2007, section
-// 5.2). Such a print says nothing about reuse.
+// Hot is a print shared by many documents, for example empty pages, error pages or log-in forms (Manku, Jain and Das Sarma 2007, section
+// 5.2). Such a print does not indicate reuse.
 type Hot struct {
 	Print uint64
 	Count int
 }
 
-// HotPrints returns the prints that occur more than most times, most frequent first. It sorts prints.
+// HotPrints returns the prints that occur more than most times, most frequent first. It sorts prints in place.
 func HotPrints(prints []uint64, most int) []Hot {
 	slices.Sort(prints)
 	return hot(prints, most)

@@ -19,15 +19,15 @@ func (w Wide) Distance(x Wide) int {
 	return bits.OnesCount64(w[0]^x[0]) + bits.OnesCount64(w[1]^x[1])
 }
 
-// bits returns width bits from low on; width is at most 64.
+// bits returns width bits starting at low; width must be at most 64.
 func (w Wide) bits(low, width int) uint64 {
 	if low >= 64 {
 		return w[1] >> (low - 64) & ones(width)
 	}
-	return (w[0]>>low | w[1]<<(64-low)) & ones(width) // for low = 0, a shift by 64 gives 0 in Go
+	return (w[0]>>low | w[1]<<(64-low)) & ones(width) // for low = 0, Go evaluates a shift by 64 as 0
 }
 
-// within returns the print with the bits from f on cleared.
+// within returns the print with bit f and all higher bits cleared.
 func (w Wide) within(f int) Wide {
 	if f <= 64 {
 		return Wide{w[0] & ones(f), 0}
@@ -39,24 +39,24 @@ func compareWide(a, b Wide) int {
 	return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 }
 
-// WideTables does the work of Tables for prints of up to 128 bits. A table holds the first 64 permuted bits of each distinct print and
-// its index, 12 bytes in all, so that the prints themselves are stored only once. It is immutable and safe for concurrent use.
+// WideTables works like Tables for prints of up to 128 bits. A table stores the first 64 permuted bits of each distinct print and its
+// index, 12 bytes in total, so that the prints themselves are stored only once. It is immutable and safe for concurrent use.
 type WideTables struct {
 	design *Design
 	tables []wideTable
 	prints []Wide // distinct, ascending
 	starts []uint32
-	ids    []uint32 // of prints[i]: ids[starts[i]:starts[i+1]], ascending
+	ids    []uint32 // IDs of prints[i]: ids[starts[i]:starts[i+1]], ascending
 }
 
 type wideTable struct {
 	keys []uint64
-	refs []uint32 // of prints
+	refs []uint32 // indexes into prints
 	lead int      // number of leading bits in keys
 }
 
-// NewWideTables sorts the prints into the tables of the design. It refuses prints with more than the design's bits, and more than 2^32-1
-// prints. The slice is not retained.
+// NewWideTables sorts the prints into the tables of the design. It refuses prints with more bits than the design, and more than 2^32-1
+// prints. It does not retain the slice.
 func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
@@ -90,8 +90,8 @@ func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	return t, nil
 }
 
-// Near appends to dst the stored prints within distance K of q, each once, nearest first, then by
-// ID. Bits of q above the design's F are ignored.
+// Near appends to dst the stored prints within distance K of q, each once, nearest first, then by ID. It ignores bits of q above the
+// design's F.
 func (t *WideTables) Near(q Wide, dst []Hit) []Hit {
 	start := len(dst)
 	q = q.within(t.design.F)
@@ -124,8 +124,8 @@ func (t *WideTables) from(i, j int, y uint64, q Wide, dst []Hit) []Hit {
 	return dst
 }
 
-// firstIn reports whether table i is the first in which two prints with this difference agree in all leading bits; if there are more than
-// the 64 bits of a key, agreement in the key is not enough.
+// firstIn reports whether table i is the first in which two prints with this difference agree in all leading bits. If there are more than
+// the 64 bits of a key, an equal key is not sufficient.
 func (t *WideTables) firstIn(i int, difference Wide) bool {
 	for j := range i + 1 {
 		if m := &t.design.Tables[j].mask; m[0]&difference[0]|m[1]&difference[1] == 0 {
@@ -135,13 +135,13 @@ func (t *WideTables) firstIn(i int, difference Wide) bool {
 	return false
 }
 
-// WideBatch does the work of Batch for prints of up to 128 bits.
+// WideBatch works like Batch for prints of up to 128 bits.
 type WideBatch struct {
 	tables  *WideTables
 	filters []filter
 }
 
-// NewWideBatch returns the batch for the queries. It does not retain the slice.
+// NewWideBatch returns a batch for the queries. It does not retain the slice.
 func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 	t, err := NewWideTables(d, queries)
 	if err != nil {
@@ -154,8 +154,8 @@ func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 	return b, nil
 }
 
-// Scan appends to dst every pair of a query and one of the stored prints within the design's distance, each once, in order of the stored
-// print's number, then the query's. first is the number of the first stored print. Bits above the design's are ignored.
+// Scan appends to dst every pair of a query and a stored print within the design's distance, each once, in order of the stored print's
+// number and then the query's. first is the number of the first stored print. It ignores bits above the design's.
 func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
 	start := len(dst)
 	var hits []Hit
@@ -179,7 +179,7 @@ func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
 	return dst
 }
 
-// WideChunks does the same as Chunks for prints of 16 bytes each, as big-endian numbers.
+// WideChunks works like Chunks for prints of 16 bytes each, as big-endian numbers.
 func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 	return func(yield func([]Wide, error) bool) {
 		out := make([]Wide, 0, size)
@@ -202,7 +202,7 @@ func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 	}
 }
 
-// AppendWide appends the 16 bytes of a print, as a big-endian number.
+// AppendWide appends a print's 16 bytes as a big-endian number.
 func AppendWide(b []byte, w Wide) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, w[1]), w[0])
 }

@@ -7,8 +7,8 @@ import (
 	"concordat/segment/spaced"
 )
 
-// splitApart does the work of Split for a text with words whose letters are written apart: it splits the text with these letters joined,
-// and maps all results to their places in the original.
+// splitApart does the work of Split for a text that contains words with letters written apart. It splits the text with these letters
+// joined, and maps all results to their places in the original.
 func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	var joined strings.Builder
 	joined.Grow(len(text))
@@ -38,17 +38,17 @@ func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	return nil
 }
 
-// replaced is a run with its place in the joined text.
+// replaced is a run and its position in the joined text.
 type replaced struct {
 	from, to int
 	run      spaced.Run
 }
 
-// mapper maps bytes of the joined text, in ascending order, to their places in the original.
+// mapper maps ascending byte positions in the joined text to the original.
 type mapper struct {
 	text   string
 	blocks []replaced
-	next   int // first block that may hold the requested byte
+	next   int // first block that can contain the requested byte
 	shift  int // how much longer the blocks before next are in the original
 }
 
@@ -75,9 +75,9 @@ func (m *mapper) end(at int) int {
 		return at + m.shift
 	}
 	next, shift := m.next, m.shift
-	defer func() { m.next, m.shift = next, shift }() // the next word may begin before this one's end
+	defer func() { m.next, m.shift = next, shift }() // the next word can begin before this one's end
 	last := m.begin(at - 1)
-	if m.next < len(m.blocks) && m.blocks[m.next].from <= at-1 { // inside a run, At gives the character's place
+	if m.next < len(m.blocks) && m.blocks[m.next].from <= at-1 { // inside a run, At gives the character's position
 		_, size := utf8.DecodeRuneInString(m.text[last:])
 		return last + size
 	}

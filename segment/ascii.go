@@ -10,56 +10,56 @@ import (
 	"concordat/segment/runetab"
 )
 
-// Nearly all words of a European text consist of ASCII letters and digits between ASCII signs. They are read eight bytes at a time, without
-// a branch on their length, and their hashes and stop lists are stored, since most words recur. TestASCIIWords compares the result with
-// that of the loop over runes.
+// Almost all words of a European text consist of ASCII letters and digits between ASCII signs. They are read eight bytes at a time,
+// without a branch on their length; their hashes and stop lists are cached, since most words recur. TestASCIIWords compares the result
+// with the loop over runes.
 
-// shortMost is the length in bytes of the longest word read in this way.
+// shortMost is the maximum length in bytes of words read in this way.
 const shortMost = 15
 
-// eight bytes with the same value each
+// eight equal bytes each
 const (
 	each = 0x0101010101010101
 	high = 0x80 * each
 )
 
-// asciiLetters returns how many of the eight bytes of x, starting at the lowest, are ASCII letters or digits, and returns these folded,
-// followed by zero bytes. Each byte is compared by an addition that carries into its highest bit.
+// asciiLetters returns how many of the eight bytes of x, starting with the lowest, are ASCII letters or digits, and these folded,
+// followed by zero bytes. It compares each byte by an addition that carries into the highest bit.
 func asciiLetters(x uint64) (folded uint64, n int) {
 	low := x &^ high
-	small := low | 0x20*each // digits have that bit already
+	small := low | 0x20*each // digits already have that bit
 	letter := (small + (0x80-'a')*each) &^ (small + (0x80-'z'-1)*each)
 	digit := (low + (0x80-'0')*each) &^ (low + (0x80-'9'-1)*each)
 	n = bits.TrailingZeros64(^((letter|digit)&^x)&high) / 8
 	return small & (1<<(8*n) - 1), n
 }
 
-// load returns the eight bytes of s from i on, the first as the lowest.
+// load returns the eight bytes of s starting at i, the first as the lowest.
 func load(s string, i int) uint64 {
 	b := s[i : i+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// memory holds data about short words, and the stems of words it has dropped.
+// memory caches data about short words, and keeps the stems of words that it has dropped.
 type memory struct {
 	words [1 << memoryBits]remembered
 	stems stems
 }
 
-// memoryBits gives a table of 512 KiB, which fits in the second-level cache together with the other data in use.
+// memoryBits makes the table 512 KiB, which fits in the second-level cache together with other data in use.
 const memoryBits = 14
 
 type remembered struct {
-	first, second uint64 // the folded letters, then zeros; no word is all zeros
+	first, second uint64 // folded letters, then zeros; no word is all zeros
 	hash          uint64
 	stop, term    uint32 // as in Word
 }
 
-// memories are reused from text to text, since their results depend on the word alone.
+// memories are reused across texts, since their results depend only on the word.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
-// word returns the data about the word with the given letters and a length of n bytes.
+// word returns the data about the word of n bytes with the given letters.
 func (m *memory) word(first, second uint64, n int, stop *stopTable) *remembered {
 	at := (first ^ second*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - memoryBits)
 	r := &m.words[at]
@@ -79,9 +79,9 @@ func (m *memory) word(first, second uint64, n int, stop *stopTable) *remembered 
 	return r
 }
 
-// asciiWords reads, from byte i on, short words that each end before an ASCII sign, and the single spaces between them. It returns the byte
-// at which it stopped, which is i if no such word begins there. No word may be open. A line ends before a line feed or at the end of the
-// text, so nothing beyond it is read.
+// asciiWords reads, starting at byte i, short words that each end before an ASCII sign, and the single spaces between them. It returns
+// the byte at which it stopped, or i if no such word begins there. No word may be open. A line ends before a line feed or at the end of
+// the text, so nothing beyond it is read.
 func (s *splitter) asciiWords(i int) int {
 	text, norm, words := s.t.Source, s.t.Norm, s.t.Words
 	for i+shortMost < len(text) {
@@ -134,7 +134,7 @@ func (s *splitter) asciiWords(i int) int {
 	return i
 }
 
-// asciiEnds fills in ends, and reports whether asciiLetters folds in the same way as the table.
+// asciiEnds sets ends, and reports whether asciiLetters folds like the table.
 func (d *runeData) asciiEnds() bool {
 	same := true
 	for c := range d.class {

@@ -1,33 +1,31 @@
 package segment
 
-// Block is a run of words that gets one fingerprint: one or more whole sentences, or a part of an
-// overlong one.
+// Block is a run of words that gets one fingerprint: one or more whole sentences, or part of an overlong one.
 type Block struct {
 	Span        Span
-	First, Last int // Words[First:Last]
-	Chars       int // folded characters
+	First, Last int // indexes: Words[First:Last]
+	Chars       int // number of folded characters
 }
 
-// Packing is the rule by which sentences are joined into blocks. The zero value is not valid; use Natural or Packed. These never
-// change, since a changed number would be a new scheme.
+// Packing is the rule for joining sentences into blocks. The zero value is not valid; use Natural or Packed. Their numbers never change,
+// since that would make a new scheme.
 type Packing struct {
-	// Least is the number of folded characters from which a block is complete.
+	// Least is the number of folded characters at which a block is complete.
 	Least int
-	// Target, if above 0, is the length that a block approaches instead: another sentence is added unless that would move the block's
-	// length farther from Target.
+	// Target, if above 0, is the length that a block approaches instead: it gets another sentence unless that would move its length
+	// farther from Target.
 	Target int
 	// Most is the number of folded characters above which a sentence is divided.
 	Most int
 	// Short is the number of folded characters below which a paragraph of one sentence is skipped.
 	Short int
-	// Overlap makes an asked block start at every sentence; otherwise only the indexed blocks are asked.
+	// Overlap makes an asked block start at every sentence; otherwise, only the indexed blocks are asked.
 	Overlap bool
 }
 
 var (
-	// Natural takes sentences until a block has 40 folded characters. Indexed blocks are disjoint; asked
-	// blocks start at every sentence, so that a copied passage is found wherever the blocks of its source
-	// begin.
+	// Natural adds sentences until a block has 40 folded characters. Indexed blocks are disjoint; asked blocks start at every sentence,
+	// so that a copied passage is found wherever the blocks of its source begin.
 	Natural = Packing{Least: 40, Most: 220, Short: 20, Overlap: true}
 	// Packed makes blocks of about 150 folded characters (Jiang, the SolrCloud paper, granularity procedure).
 	Packed = Packing{Target: 150, Most: 220, Short: 20}
@@ -58,7 +56,7 @@ func (t *Text) Blocks(p Packing) (indexed, asked []Block, skipped []Span) {
 			for i := range pieces {
 				b, _ := p.grow(pieces[i:])
 				if n := len(asked); n > 0 && i > 0 && asked[n-1].Last == b.Last && b.Chars < p.Least {
-					break // the tail of the previous block, too short by itself
+					break // the end of the previous block, too short by itself
 				}
 				asked = append(asked, b)
 			}
@@ -84,8 +82,8 @@ func (p Packing) grow(pieces []Block) (Block, int) {
 	return b, n
 }
 
-// divide appends sentence s to pieces, cut into parts of at most most characters: after the last clause that leaves a part of at least a
-// quarter of most, otherwise between words.
+// divide appends sentence s to pieces, split into parts of at most most characters. It splits after the last clause that leaves a part of
+// at least a quarter of most, or else between words.
 func (t *Text) divide(pieces []Block, s *Sentence, most int) []Block {
 	first, rest := s.First, s.Chars
 	start := s.Span.Start

@@ -6,15 +6,15 @@ import (
 	"concordat/segment/runetab"
 )
 
-// Character is one folded character of a word. Several characters share a place if one character of the original folds to several, and a
-// place covers several characters of the original if these compose to one.
+// Character is one folded character of a word. Several characters share a position if one original character folds to several, and one
+// position covers several original characters if these compose to one.
 type Character struct {
-	Norm   Span // bytes of Text.Norm
-	Source Span // bytes of Text.Source, including the marks and invisible characters after it that folding left out
+	Norm   Span // bytes in Text.Norm
+	Source Span // bytes in Text.Source, including subsequent marks and invisible characters dropped by folding
 }
 
-// Characters appends the folded characters of w, a word of t, in order. Their places in Norm are disjoint and cover the word; those in
-// Source are in ascending order and within it. w must not be a part of a Han run.
+// Characters appends the folded characters of w, a word of t, in order. Their positions in Norm are disjoint and cover the word; those in
+// Source are in ascending order and within the word. w must not be part of a Han run.
 func (t *Text) Characters(w *Word, dst []Character) []Character {
 	source, norm := t.Source[w.Start:w.End], t.Norm[w.NormStart:w.NormEnd]
 	if len(source) == len(norm) && utf8.RuneCountInString(source) == utf8.RuneCount(norm) {
@@ -29,7 +29,7 @@ func (t *Text) Characters(w *Word, dst []Character) []Character {
 	return f.settle()
 }
 
-// equalRunes does the work of Characters for a word whose folded characters match the original ones in number and in the length of each.
+// equalRunes does the work of Characters for a word whose folded characters match the original ones in number and length.
 func equalRunes(source string, norm []byte, w *Word, dst []Character) ([]Character, bool) {
 	first := len(dst)
 	at := 0
@@ -44,17 +44,17 @@ func equalRunes(source string, norm []byte, w *Word, dst []Character) ([]Charact
 	return dst, true
 }
 
-// follower folds the characters of a word again, as the splitter did, and records where each came from.
+// follower folds a word's characters again, as the splitter did, and records where each came from.
 type follower struct {
 	t     *Text
 	w     *Word
 	runes *runeData
 	out   []Character
-	first int // out[first:] belong to this word
+	first int // out[first:] belongs to this word
 	last  rune
 }
 
-// read takes one character of the original, bytes [from, to).
+// read processes one original character, bytes [from, to).
 func (f *follower) read(r rune, from, to int) {
 	e := f.runes.At(r)
 	switch e.Class() {
@@ -75,7 +75,7 @@ func (f *follower) read(r rune, from, to int) {
 				f.add(r, from, to)
 			}
 		}
-	default: // a character left out by folding, or white space between letters that were written apart
+	default: // a character dropped by folding, or white space between letters written apart
 		if e.Class() == runetab.Drop && len(f.out) > f.first {
 			f.out[len(f.out)-1].Source.End = to
 		}
@@ -95,7 +95,7 @@ func (f *follower) add(r rune, from, to int) {
 	f.last = r
 }
 
-// replace composes the last character with one more of the original.
+// replace composes the last character with another original one.
 func (f *follower) replace(r rune, to int) {
 	c := &f.out[len(f.out)-1]
 	c.Norm.End = c.Norm.Start + utf8.RuneLen(r)
@@ -103,7 +103,7 @@ func (f *follower) replace(r rune, to int) {
 	f.last = r
 }
 
-// settle returns the characters read. If the splitter folded the letters of the word differently, the whole word is one character.
+// settle returns the characters read. If the splitter folded the word's letters differently, the whole word becomes one character.
 func (f *follower) settle() []Character {
 	if n := len(f.out); n > f.first && f.out[n-1].Norm.End == int(f.w.NormEnd) {
 		return f.out
@@ -111,8 +111,8 @@ func (f *follower) settle() []Character {
 	return append(f.out[:f.first], Character{Span{int(f.w.NormStart), int(f.w.NormEnd)}, Span{int(f.w.Start), int(f.w.End)}})
 }
 
-// composeHangul returns the syllable of a leading consonant and a vowel, or of a syllable without a trailing consonant and a
-// trailing consonant, by the arithmetic of Unicode 15, section 3.12. It returns 0 for other pairs.
+// composeHangul composes a leading consonant with a vowel, or a syllable without a trailing consonant with such a consonant, by the
+// arithmetic of Unicode 15, section 3.12. For other pairs, it returns 0.
 func composeHangul(last, r rune) rune {
 	const lBase, vBase, tBase, sBase, vCount, tCount = 0x1100, 0x1161, 0x11A7, 0xAC00, 21, 28
 	switch l := last; {

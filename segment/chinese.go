@@ -17,7 +17,7 @@ import (
 	"concordat/segment/internal/words"
 )
 
-// The dictionaries of jieba 0.42 as shipped with gojieba v1.4.7. They are part of every scheme.
+// The dictionaries of jieba 0.42 as shipped with gojieba v1.4.7. Every scheme depends on them.
 var (
 	//go:embed data/jieba.dict.utf8.gz
 	jiebaDictGz []byte
@@ -30,14 +30,14 @@ var (
 //go:embed data/weights.bin.gz
 var weightsGz []byte
 
-// UseGojieba sets whether, from the next text on, Chinese words are found by gojieba itself instead of by the same algorithm in
-// segment/internal/words. The words are the same; a test compares the two. gojieba takes several times as long, and needs half a second
-// and 120 MB to start.
+// UseGojieba sets whether gojieba itself finds Chinese words, from the next text on, instead of the same algorithm in
+// segment/internal/words. The words are the same; a test compares them. gojieba takes several times as long, and needs half a second and
+// 120 MB to start.
 func UseGojieba(use bool) { useGojieba.Store(use) }
 
 var useGojieba atomic.Bool
 
-// cutter finds words. It is created for the first Chinese text. It is safe for concurrent use.
+// cutter finds Chinese words. The first Chinese text creates it. It is safe for concurrent use.
 var cutter = sync.OnceValues(func() (*words.Cutter, error) {
 	var raw [3][]byte
 	for i, b := range [][]byte{jiebaDictGz, weightsGz, jiebaModelGz} {
@@ -49,15 +49,15 @@ var cutter = sync.OnceValues(func() (*words.Cutter, error) {
 	return words.Load(raw[0], raw[1], raw[2])
 })
 
-// chunkBytes is the amount of Han text passed to gojieba in one call: large enough to make the cost of calling into C small, and small
-// enough to limit its working memory.
+// chunkBytes is the amount of Han text passed to gojieba in one call: large enough to make calls into C cheap, and small enough to limit
+// its working memory.
 const chunkBytes = 32 << 10
 
 // jieba is gojieba's segmenter, created for the first Chinese text passed to it. It is safe for concurrent use.
 var jieba = sync.OnceValues(newJieba)
 
 // newJieba returns a segmenter that reads its dictionaries from anonymous files in memory, because the segmenter opens them by name and a
-// binary must not depend on where it was built. The user dictionary, idf weights and stop words are not used, but the library still
+// binary must not depend on where it was built. The user dictionary, idf weights and stop words are unused, but the library still
 // requires files with at least one line.
 func newJieba() (*gojieba.Jieba, error) {
 	dict, err := gunzip(jiebaDictGz)
@@ -80,8 +80,8 @@ func newJieba() (*gojieba.Jieba, error) {
 	return gojieba.NewJieba(paths...), nil
 }
 
-// memoryFile returns a path under which content can be read until release is called: a memfd, or a private temporary file if the kernel
-// does not support that.
+// memoryFile returns a path at which content can be read until release is called: a memfd, or a private temporary file if the kernel does
+// not support memfd.
 func memoryFile(content []byte) (path string, release func(), err error) {
 	if fd, err := unix.MemfdCreate("concordat-dictionary", unix.MFD_CLOEXEC); err == nil {
 		f := os.NewFile(uintptr(fd), "dictionary")
@@ -103,10 +103,10 @@ func memoryFile(content []byte) (path string, release func(), err error) {
 	return f.Name(), func() { f.Close(); os.Remove(f.Name()) }, nil
 }
 
-// cutChinese replaces every Han run among the words with the words found in it.
+// cutChinese replaces every Han run among the words with the words in it.
 func (t *Text) cutChinese() error {
 	c := chineseCutter{t: t, stop: stopLists(), old: t.Words}
-	// The memory of the old words is reused for the next text.
+	// The next text reuses the memory of the old words.
 	t.Words, t.spare = slices.Grow(t.spare[:0], len(c.old)+len(t.hanAt)/2), c.old
 	err := c.all()
 	c.closeSentences(len(c.old))
@@ -155,8 +155,8 @@ func appendRunes(dst []rune, b []byte) []rune {
 	return dst
 }
 
-// byGojieba segments with the library only. Runs are passed to the segmenter one per line, many lines per call; a run's words do not depend
-// on its neighbours.
+// byGojieba segments using only the library. It passes runs to the segmenter one per line, many lines per call; a run's words do not
+// depend on its neighbours.
 func (c *chineseCutter) byGojieba() error {
 	j, err := jieba()
 	if err != nil {
@@ -172,19 +172,19 @@ func (c *chineseCutter) byGojieba() error {
 	return nil
 }
 
-// chineseCutter walks the provisional words and the sentences over them side by side.
+// chineseCutter iterates over the provisional words and their sentences in parallel.
 type chineseCutter struct {
 	t        *Text
 	stop     *stopTable
 	old      []Word
-	input    strings.Builder // of gojieba
+	input    strings.Builder // for gojieba
 	runes    []rune
 	runeAt   int // next entry of hanAt
-	sentence int // next sentence whose word indices are to be rewritten
+	sentence int // next sentence whose word indexes need rewriting
 	opened   bool
 }
 
-// gather writes the Han runs of words from index from on to the input, up to a chunk, and returns the index after the last word.
+// gather writes the Han runs of words to the input, starting at index from, up to a chunk, and returns the index after the last word.
 func (c *chineseCutter) gather(from int) int {
 	c.input.Reset()
 	i := from
@@ -234,7 +234,7 @@ func (c *chineseCutter) cut(j *gojieba.Jieba, from, to int) error {
 	return nil
 }
 
-// place gives a Chinese word of n characters its place in the original, hash and stop flag.
+// place sets the original position, hash and stop flag of a Chinese word of n characters.
 func (c *chineseCutter) place(w *Word, n int) {
 	w.Chars = uint16(n)
 	w.Start = c.t.hanAt[c.runeAt]
@@ -249,7 +249,7 @@ func (c *chineseCutter) place(w *Word, n int) {
 	}
 }
 
-// closeSentences rewrites the word indices of the sentences that begin or end before old word i.
+// closeSentences rewrites the word indexes of the sentences that begin or end before old word i.
 func (c *chineseCutter) closeSentences(i int) {
 	for c.sentence < len(c.t.Sentences) {
 		s := &c.t.Sentences[c.sentence]

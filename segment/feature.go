@@ -10,24 +10,24 @@ import (
 // Kind is the kind of a block's features.
 type Kind uint8
 
-// The kinds of features.
+// These are the kinds of features.
 const (
-	// Content: the words of the block, except the short words of its stop list.
+	// Content means the words of the block, except the short words in its stop list.
 	Content Kind = iota
-	// Grams: character 4-grams of the folded letters without spaces, for languages without a list.
+	// Grams means character 4-grams of the folded letters without spaces, for languages without a list.
 	Grams
-	// Chinese: words without stop words, and single characters without stop characters.
+	// Chinese means words without stop words, and single characters without stop characters.
 	Chinese
-	// Bigrams: character 2-grams, for kana and hangul.
+	// Bigrams means character 2-grams, for kana and hangul.
 	Bigrams
 )
 
-// longestStop is the length in folded characters of the longest stop word that is left out. Short stop words are the frequent ones: leaving
-// out only these recalls up to one percentage point more edited sentences than leaving out the whole list, with hardly more chance
-// neighbours (doc/evaluation/README.md).
+// longestStop is the maximum length in folded characters of stop words to omit. Short stop words are the frequent ones. Omitting only
+// these recalls up to one percentage point more edited sentences than omitting the whole list, with hardly more chance neighbours
+// (doc/evaluation/README.md).
 const longestStop = 3
 
-// Features appends the features of block b to dst: xxHash64 values, some of them repeated. The kind depends on the block alone: its
+// Features appends the features of block b to dst: xxHash64 values, possibly with repeats. Their kind depends only on the block: its
 // scripts, then the stop list that contains most of its words. If no list contains a tenth of its words, the features are character
 // n-grams.
 func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
@@ -46,16 +46,16 @@ func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	return dst, kind
 }
 
-// contentFeatures appends the words that are not short stop words. Branches on stop words would be mispredicted, so there are none: each
-// word is written, and then overwritten by the next if it does not count.
+// contentFeatures appends the words that are not short stop words. A branch on stop words would be mispredicted, so each word is written,
+// and then overwritten by the next if it does not count.
 func contentFeatures(words []Word, lang uint32, dst []uint64) []uint64 {
 	n := len(dst)
 	dst = slices.Grow(dst, len(words))[:n+len(words)]
 	for i := range words {
 		w := &words[i]
 		dst[n] = w.Hash
-		long := uint32(longestStop-int32(w.Chars)) >> 31 // 1 if it is
-		listed := -(w.Stop & lang) >> 31                 // 1 if it is
+		long := uint32(longestStop-int32(w.Chars)) >> 31 // 1 if it is long
+		listed := -(w.Stop & lang) >> 31                 // 1 if it is listed
 		n += int(long | (listed ^ 1))
 	}
 	return dst[:n]
@@ -98,7 +98,7 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 
 func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
 	stop := stopLists()
-	en := stop.english // Latin words of Chinese text are filtered with the English list
+	en := stop.english // the English list filters Latin words of Chinese text
 	for i := range words {
 		w := &words[i]
 		if w.Flags&Han == 0 {
@@ -124,7 +124,7 @@ func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
 	return dst
 }
 
-// grams appends the hashes of all runs of n characters of the words, taken without spaces, or of the whole text if it is shorter.
+// grams appends the hashes of all runs of n characters of the words, joined without spaces, or of the whole text if it is shorter.
 func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 	var letters []byte
 	for i := range words {
@@ -147,8 +147,8 @@ func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 	}
 }
 
-// StopWords returns which words are stop words: those in the list of the text's main language, and those in the Chinese list. If the text's
-// language has no list, only the Chinese list applies. The result belongs to the caller.
+// StopWords returns which words are stop words: those in the list of the text's main language, and those in the Chinese list. If the
+// text's language has no list, only the Chinese list applies. The caller owns the result.
 func (t *Text) StopWords() []bool {
 	out := make([]bool, len(t.Words))
 	var votes tally

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// A template can be derived from a form: its headings are separate lines in the form and in every document written with it.
+// A form can supply a template: its headings are separate lines in the form and in every document written with it.
 
 const (
-	longestTitle   = 90 // code points in a line taken for a heading
-	leastDocuments = 3  // least number of documents that must contain a line for it to be a heading
-	leastHeadings  = 2  // least number of headings in a form, since a single heading makes no sections
+	longestTitle   = 90 // maximum code points in a heading line
+	leastDocuments = 3  // minimum number of documents that contain a heading line
+	leastHeadings  = 2  // minimum number of headings in a form, since a single heading defines no sections
 	mostHeadings   = 200
 )
 
-// FormTemplate returns a template of the headings in the given texts of forms: their short lines that do not end like a sentence. It
+// FormTemplate returns a template of the headings in the given forms' texts: their short lines that do not end like a sentence. It
 // returns nil if there are fewer than two.
 func FormTemplate(forms ...string) *Template {
 	var h headingLines
@@ -28,7 +28,7 @@ func FormTemplate(forms ...string) *Template {
 	return h.template(1)
 }
 
-// Headings finds the headings that documents have in common. The zero value has counted no documents. It is not safe for concurrent use.
+// Headings finds the headings that documents share. The zero value is empty. It is not safe for concurrent use.
 type Headings struct {
 	lines     headingLines
 	documents int
@@ -46,13 +46,13 @@ func (h *Headings) Add(text string) {
 	}
 }
 
-// Template returns a template of the lines that at least half of the documents, and at least three, have in common, or nil if there
-// are fewer than two.
+// Template returns a template of the lines shared by at least half of the documents, and at least three, or nil if there are fewer than
+// two such lines.
 func (h *Headings) Template() *Template {
 	return h.lines.template(max(leastDocuments, (h.documents+1)/2))
 }
 
-// headingLines counts lines. Lines that differ only in case, spaces or number are the same.
+// headingLines counts lines. Lines that differ only in case, spaces or number count as the same.
 type headingLines struct {
 	count map[string]int
 	order []string // as first seen
@@ -94,13 +94,13 @@ const number = `(?:(?:§\s*|第\s*)?\(?(?:[0-9]{1,3}(?:\.[0-9]{1,3}){0,4}|[ivxlI
 
 var headingNumber = regexp.MustCompile(`^` + number)
 
-// headingKey returns a key that all lines of one heading share.
+// headingKey returns a key shared by all lines of one heading.
 func headingKey(line string) string {
 	line = strings.TrimRight(headingNumber.ReplaceAllString(line, ""), ":：")
 	return strings.ToLower(strings.Join(strings.Fields(line), " "))
 }
 
-// titles yields the lines of a text that may be headings: short, with a letter, and not ending like a sentence.
+// titles yields the lines of a text that could be headings: short, with a letter, and not ending like a sentence.
 func titles(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -115,8 +115,7 @@ func titles(text string) func(yield func(string) bool) {
 	}
 }
 
-// titled reports whether a line has a word in addition to its number and does not end like a
-// sentence.
+// titled reports whether a line has a word besides its number and does not end like a sentence.
 func titled(line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	return !strings.ContainsRune(".!?。！？,;，；…", last) && strings.IndexFunc(headingKey(line), unicode.IsLetter) >= 0

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// stemMost is the length in bytes of the longest word that is stemmed; anything longer is not a word.
+// stemMost is the maximum length in bytes of a word to stem; anything longer is not a word.
 const stemMost = 40
 
-// Stem returns the stem of a folded word by Porter 1980 if it has 3 to 40 ASCII letters; other words are returned unchanged.
+// Stem returns the stem of a folded word of 3 to 40 ASCII letters by Porter 1980; it returns other words unchanged.
 func Stem(word []byte) []byte {
 	var p porter
 	return slices.Clone(p.stem(word))
 }
 
-// porter is a word during the steps of Porter 1980, section 2. Bit i of vowels is set if letter i is a vowel in Porter's sense, so
-// that his measure of a word is a count of bits.
+// porter is a word during the steps of Porter 1980, section 2. Bit i of vowels is set if letter i is a vowel in Porter's sense, so that
+// counting bits gives a word's measure.
 type porter struct {
 	letters [stemMost + 1]byte
 	n       int
@@ -86,7 +86,7 @@ func (p *porter) doubled() bool {
 	return p.n > 1 && p.letters[p.n-1] == p.letters[p.n-2] && p.consonant(p.n-1)
 }
 
-// shortEnd reports whether the first n letters end in consonant, vowel, consonant, the last of which is not w, x or y (*o).
+// shortEnd reports whether the first n letters end in consonant, vowel, consonant, with a last letter other than w, x and y (*o).
 func (p *porter) shortEnd(n int) bool {
 	if n < 3 || !p.consonant(n-3) || p.consonant(n-2) || !p.consonant(n-1) {
 		return false
@@ -134,10 +134,10 @@ func (p *porter) participle() {
 	}
 }
 
-// rule is the replacement of a suffix if the measure of the letters before it is large enough.
+// rule replaces a suffix if the letters before it have a large enough measure.
 type rule struct{ suffix, to string }
 
-// rules are indexed by the last letter but one of their suffixes. Only the first that fits is applied.
+// rules are indexed by the penultimate letter of their suffixes. Only the first matching rule applies.
 type rules [26][]rule
 
 func newRules(all ...rule) (out rules) {

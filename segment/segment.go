@@ -15,7 +15,7 @@ import (
 	"concordat/segment/runetab"
 )
 
-// MaxBytes is the size of the largest text that Split accepts.
+// MaxBytes is the maximum size of a text that Split accepts.
 const MaxBytes = math.MaxInt32 / 4
 
 // Span is a half-open range of bytes of the original text, on rune boundaries.
@@ -26,45 +26,45 @@ type Word struct {
 	Start, End         int32  // bytes of Source
 	NormStart, NormEnd int32  // bytes of Norm
 	Hash               uint64 // xxHash64 of the folded letters
-	Term               uint32 // search term: the low 32 bits of the xxHash64 of the stem
-	Stop               uint32 // languages whose stop list holds the word: bit i is Languages()[i]
-	Chars              uint16 // folded characters
+	Term               uint32 // search term: the low 32 bits of the stem's xxHash64
+	Stop               uint32 // languages whose stop list contains the word: bit i is Languages()[i]
+	Chars              uint16 // number of folded characters
 	Flags              WordFlags
 }
 
-// WordFlags are the properties of a word that the features need.
+// WordFlags are the properties of a word on which features depend.
 type WordFlags uint8
 
-// The flags of a word.
+// These are the flags of a word.
 const (
 	Han         WordFlags = 1 << iota // Chinese characters
 	Syllabic                          // kana or hangul
 	Unspaced                          // an alphabet written without spaces
 	HanStop                           // in the Chinese stop list
-	AfterClause                       // a comma or the like precedes it
-	AfterSpace                        // white space precedes it
+	AfterClause                       // preceded by a comma or similar
+	AfterSpace                        // preceded by white space
 )
 
 // Sentence is a natural sentence: Words[First:Last], with its punctuation.
 type Sentence struct {
 	Span        Span
 	First, Last int
-	Chars       int // folded characters
+	Chars       int // number of folded characters
 }
 
 // Paragraph is Sentences[First:Last].
 type Paragraph struct{ First, Last int }
 
-// Text is a text cut into words, sentences and paragraphs.
+// Text is a text split into words, sentences and paragraphs.
 type Text struct {
 	Source     string
-	Norm       []byte // the folded words, separated by single spaces
+	Norm       []byte // folded words, separated by single spaces
 	Words      []Word
 	Sentences  []Sentence
 	Paragraphs []Paragraph
 
-	hanAt []int32 // byte of Source of each rune in Han runs, while splitting
-	spare []Word  // memory
+	hanAt []int32 // byte position in Source of each rune in Han runs, while splitting
+	spare []Word  // reusable memory
 	room  words.Scratch
 }
 
@@ -83,7 +83,7 @@ func (t *Text) Folded(i int) []byte { return t.Norm[t.Words[i].NormStart:t.Words
 //go:embed data/runes.bin.gz
 var runesGz []byte
 
-// runes returns the rune table and its ASCII part in the form that the inner loop needs: the folded letter, or 0 if the byte is not part
+// runes returns the rune table and its ASCII part in the form required by the inner loop: the folded letter, or 0 if the byte is not part
 // of a word.
 var runes = sync.OnceValue(func() *runeData {
 	raw, err := gunzip(runesGz)
@@ -110,7 +110,7 @@ type runeData struct {
 	ascii [256]byte // 0 from 128 on
 	class [128]runetab.Class
 	ends  [256]bool // ASCII signs that end a word
-	quick bool      // asciiWords may be used
+	quick bool      // whether asciiWords may be used
 }
 
 func gunzip(b []byte) ([]byte, error) {

@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// Bytes of text per word, about the smallest number that occurs.
+	// About the minimum number of bytes of text per word.
 	wordBytes = 5
-	// A word longer than this many folded bytes is cut, since it is not a word of any language, and a line of base64 must not
-	// become one giant feature.
+	// A word of more folded bytes is cut, since it is not a word of any language, and a line of base64 must not become one giant feature.
 	maxWordBytes = 240
-	// A run of an unspaced or syllabic script is cut after this many bytes. Its features are n-grams that span the cuts, so the bound
-	// affects only where a long sentence may be divided.
+	// A run of an unspaced or syllabic script is cut after this many bytes. Its features are n-grams that span the cuts, so this only
+	// affects where a long sentence can be divided.
 	maxRunBytes = 96
-	// Lines longer than this many bytes are not wrapped: each line end is intended.
+	// Lines longer than this many bytes are not wrapped: each line end is intentional.
 	wrapBytes = 200
-	// A line below this share of its paragraph's longest line was ended on purpose.
+	// A line shorter than this fraction of its paragraph's longest line was ended on purpose.
 	shortLine = 0.6
 )
 
-// Split cuts text, which need not be valid UTF-8, into words, sentences and paragraphs. It fails
-// on a text above MaxBytes and when the Chinese dictionaries cannot be loaded.
+// Split splits text, which need not be valid UTF-8, into words, sentences and paragraphs. It fails if the text is larger than MaxBytes or
+// the Chinese dictionaries cannot be loaded.
 //
-// Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before a lower-case letter) with abbreviations
-// and initials excepted. A single line end inside a paragraph is a space, unless the line is markedly shorter than its neighbours, the text
-// is not wrapped at all, or a list item follows; a blank line ends the paragraph. Words whose letters are written apart are joined (package
-// spaced); their place covers all their letters.
+// Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before a lower-case letter), except after
+// abbreviations and initials. A single line end within a paragraph is a space, unless the line is markedly shorter than its neighbours,
+// the text is not wrapped at all, or a list item follows; a blank line ends the paragraph. Words with letters written apart are joined
+// (package spaced); their spans cover all their letters.
 func Split(text string) (*Text, error) {
 	t := &Text{}
 	if err := t.Split(text); err != nil {
@@ -42,13 +41,13 @@ func Split(text string) (*Text, error) {
 	return t, nil
 }
 
-// Split does the same as the function Split but reuses the memory of t, whose former content is lost.
+// Split does the same as the function Split but reuses the memory of t, whose content is lost.
 func (t *Text) Split(text string) error {
 	return t.splitAll(text, true)
 }
 
-// Skim does the same as Split but without the search for Chinese words, which is most of the cost for Chinese text: a run of Han
-// characters is one word without a hash and without stop words.
+// Skim does the same as Split without searching for Chinese words, which is most of the cost for Chinese text: a run of Han characters is
+// one word without a hash or stop words.
 func (t *Text) Skim(text string) error {
 	return t.splitAll(text, false)
 }
@@ -63,7 +62,7 @@ func (t *Text) splitAll(text string, chinese bool) error {
 	return t.split(text, chinese)
 }
 
-// split cuts a text that has no words written apart. If chinese is set, it also finds Chinese words.
+// split splits a text without words written apart. If chinese is set, it also finds Chinese words.
 func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
@@ -81,8 +80,7 @@ func (t *Text) split(text string, chinese bool) error {
 	return nil
 }
 
-// splitter is one pass over a text. It folds runes into words and decides at each rune whether
-// the sentence before it has ended.
+// splitter makes one pass over a text. It folds runes into words and decides at each rune whether the previous sentence has ended.
 type splitter struct {
 	t      *Text
 	runes  *runeData
@@ -93,17 +91,17 @@ type splitter struct {
 	first   int // first word of the current sentence
 	para    int // first sentence of the current paragraph
 	pending pending
-	end     int // end of the pending sentence: after its terminator and closing marks
+	end     int // end of the pending sentence, after its terminator and closing marks
 
-	open    bool // a word is being read
+	open    bool // whether a word is being read
 	script  runetab.Script
 	word    Word
 	last    rune // last folded rune of the word, for composition
-	lastAt  int  // where it starts in Norm
-	clause  bool // clause punctuation since the last word
-	space   bool // white space since the last word
-	barrier bool // anything but white space since the last word
-	han     bool // the text has Chinese characters
+	lastAt  int  // its start in Norm
+	clause  bool // whether clause punctuation occurred since the last word
+	space   bool // whether white space occurred since the last word
+	barrier bool // whether anything but white space occurred since the last word
+	han     bool // whether the text has Chinese characters
 }
 
 // pending is the kind of an undecided sentence end.
@@ -111,8 +109,8 @@ type pending uint8
 
 const (
 	none   pending = iota
-	dot            // a full stop: needs white space and no lower-case letter after it, and no abbreviation before it
-	strong         // an ASCII terminator: needs white space and no lower-case letter after it
+	dot            // full stop: must be followed by white space and no lower-case letter, and not preceded by an abbreviation
+	strong         // ASCII terminator: must be followed by white space and no lower-case letter
 	sure           // any other terminator
 )
 
@@ -125,7 +123,7 @@ func (s *splitter) run() {
 	}
 }
 
-// paragraphAt returns the length of the paragraph that starts at byte at and the place after the blank lines where the next one starts.
+// paragraphAt returns the length of the paragraph that starts at byte at and, after blank lines, the start of the next one.
 func paragraphAt(text string, at int) (length, next int) {
 	for i := at; ; {
 		n := strings.IndexByte(text[i:], '\n')
@@ -233,7 +231,7 @@ func (s *splitter) line(from, to int) {
 	s.closeWord()
 }
 
-// asciiWord reads the ASCII letters and digits from byte i on and returns where they end.
+// asciiWord reads ASCII letters and digits starting at byte i and returns their end.
 func (s *splitter) asciiWord(i, to int) int {
 	text, ascii := s.t.Source, &s.runes.ascii
 	if !s.open || s.script != runetab.Spaced {
@@ -263,7 +261,7 @@ func (s *splitter) asciiWord(i, to int) int {
 	return i
 }
 
-// letter adds one rune of a word.
+// letter adds one rune to a word.
 func (s *splitter) letter(e runetab.Entry, at, size int) {
 	class, script := e.Class(), e.Script()
 	if class == runetab.Mark {
@@ -301,7 +299,7 @@ func (s *splitter) letter(e runetab.Entry, at, size int) {
 	}
 }
 
-// add appends a folded rune to the word. Conjoining jamo are composed by arithmetic, and other letters and marks by a table.
+// add appends a folded rune to the word. It composes conjoining jamo by arithmetic, and other letters and marks by a table.
 func (s *splitter) add(r rune, at int) {
 	if c := composeHangul(s.last, r); c != 0 {
 		r = c
@@ -318,8 +316,8 @@ func (s *splitter) add(r rune, at int) {
 	s.last = r
 }
 
-// rejoin reopens the last word if it is a Han run that only white space has followed: Chinese has no spaces between words, and spaces
-// from line ends, justified text or disguise mean nothing.
+// rejoin reopens the last word if it is a Han run followed only by white space. Chinese has no spaces between words, and spaces from line
+// ends, justified text or disguise mean nothing.
 func (s *splitter) rejoin() bool {
 	n := len(s.t.Words)
 	if n == 0 || n <= s.first || s.barrier || s.pending != none || s.t.Words[n-1].Flags&Han == 0 {
@@ -475,7 +473,7 @@ func (s *splitter) breakHere() {
 	s.space, s.barrier, s.clause = true, true, false
 }
 
-// cut ends the current sentence at byte end, if it has words.
+// cut ends the current sentence at byte end if it has words.
 func (s *splitter) cut(end int) {
 	n := len(s.t.Words)
 	if n > s.first {

@@ -12,19 +12,19 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The stop lists are those of the Snowball project as shipped with Bleve, one word per line; zh.txt is our own. They are part of every
-// scheme.
+// The stop lists come from the Snowball project as shipped with Bleve, one word per line; zh.txt is our own. Every scheme depends on
+// them.
 //
 //go:embed data/stop/*.txt
 var stopFiles embed.FS
 
-// filterBits gives a filter of 8 KiB, which fits in the first-level cache. It serves most words, since they are in no list.
+// filterBits makes the filter 8 KiB, which fits in the first-level cache. The filter alone decides most words, since they are in no list.
 const filterBits = 16
 
 // stopTable maps the hash of a folded word to the languages whose lists contain it.
 type stopTable struct {
 	languages []string
-	hashes    []uint64 // open addressing, zero is free
+	hashes    []uint64 // open addressing; zero is free
 	masks     []uint32
 	any       [1 << filterBits / 64]uint64 // bit h >> (64-filterBits) is set for every listed hash h
 	han       map[uint64]bool              // Chinese words and single characters
@@ -35,14 +35,14 @@ type stopTable struct {
 
 var stopLists = sync.OnceValue(newStopTable)
 
-// Languages returns the codes of the languages with a stop list, in the order of Word.Stop's bits. Chinese is not among them, since its
-// words have their own flag.
+// Languages returns the codes of the languages with a stop list, in the order of Word.Stop's bits. It does not include Chinese, since
+// Chinese words have their own flag.
 func Languages() []string { return slices.Clone(stopLists().languages) }
 
 func newStopTable() *stopTable {
 	entries, err := stopFiles.ReadDir("data/stop")
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // the lists are embedded
 	}
 	t := &stopTable{han: map[uint64]bool{}}
 	all := map[uint64]uint32{}
@@ -50,7 +50,7 @@ func newStopTable() *stopTable {
 		lang := strings.TrimSuffix(e.Name(), ".txt")
 		b, err := stopFiles.ReadFile("data/stop/" + e.Name())
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the list is embedded
 		}
 		var bit uint32
 		if lang != "zh" {
@@ -107,7 +107,7 @@ func setFilter(f *[1 << filterBits / 64]uint64, h uint64) {
 	f[h/64] |= 1 << (h % 64)
 }
 
-// inFilter reports whether h may be listed.
+// inFilter reports whether h might be listed.
 func inFilter(f *[1 << filterBits / 64]uint64, h uint64) bool {
 	h >>= 64 - filterBits
 	return f[h/64]>>(h%64)&1 != 0

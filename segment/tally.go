@@ -6,10 +6,10 @@ import "math/bits"
 // i. Adding a mask ripples its carries through the planes, however many bits it has.
 type tally struct {
 	plane [31]uint32
-	used  int // planes that may not be zero
+	used  int // number of planes that can be non-zero
 }
 
-// straight is the number of planes that every mask passes through, in registers. Most carries end there, so that no branch depends on the
+// straight is the number of planes through which every mask passes, in registers. Most carries end there, so no branch depends on the
 // mask.
 const straight = 4
 
@@ -31,8 +31,7 @@ func (t *tally) stops(words []Word) {
 	t.used = max(t.used, straight)
 }
 
-// most returns the bit with the highest count, or the lowest such bit if several tie, and the count; both results are 0
-// if nothing was counted.
+// most returns the bit with the highest count, or the lowest of these, and the count; both are 0 if nothing was counted.
 func (t *tally) most() (bit uint32, count int) {
 	best := ^uint32(0)
 	for p := t.used - 1; p >= 0; p-- {

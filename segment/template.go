@@ -20,12 +20,12 @@ type Template struct {
 	Headings []Heading
 }
 
-// Heading is one section of a Template. Pattern is tried against each line without surrounding white space;
-// the section extends to the next heading of any kind, or to the end of the text.
+// Heading defines one section of a Template. Pattern is matched against each line without surrounding white space; the section extends to
+// the next heading of any kind, or to the end of the text.
 type Heading struct {
 	Section string
 	Pattern *regexp.Regexp
-	Skip    bool // the section is not checked
+	Skip    bool // whether to skip the section
 }
 
 // Section is a part of a text found by a Template.
@@ -35,11 +35,11 @@ type Section struct {
 	Skip bool
 }
 
-// longestHeading bounds, in bytes, the lines that are tried, since a heading is short.
+// longestHeading is the maximum length in bytes of lines to try, since a heading is short.
 const longestHeading = 200
 
-// Find returns the sections of text in order and disjoint, each beginning with the line of its heading. Text
-// before the first heading belongs to none.
+// Find returns the sections of text in order and disjoint, each beginning with its heading line. Text before the first heading belongs to
+// no section.
 func (t *Template) Find(text string) []Section {
 	if t == nil {
 		return nil
@@ -66,8 +66,8 @@ func (t *Template) Find(text string) []Section {
 	return out
 }
 
-// ParseTemplate reads a template: one heading per line, "section = regular expression", with an exclamation mark after the section's name
-// if it is not checked; # begins a comment. The error lists everything that is wrong.
+// ParseTemplate parses a template with one heading per line, "section = regular expression". An exclamation mark after the section's name
+// means that it should not be checked; # begins a comment. The error lists all faults.
 func ParseTemplate(name, text string) (*Template, error) {
 	t := &Template{Name: name}
 	var faults []string
@@ -98,34 +98,33 @@ func ParseTemplate(name, text string) (*Template, error) {
 //go:embed data/templates/*.txt
 var templateFiles embed.FS
 
-// Templates returns the templates that ship with the program, by name.
+// Templates returns the program's built-in templates by name.
 func Templates() map[string]*Template {
 	entries, err := templateFiles.ReadDir("data/templates")
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // the templates are embedded
 	}
 	out := map[string]*Template{}
 	for _, e := range entries {
 		b, err := templateFiles.ReadFile("data/templates/" + e.Name())
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the templates are embedded
 		}
 		name := strings.TrimSuffix(e.Name(), ".txt")
 		t, err := ParseTemplate(name, string(b))
 		if err != nil {
-			panic(err) // embedded, and tested
+			panic(err) // the templates are embedded and tested
 		}
 		out[name] = t
 	}
 	return out
 }
 
-// digestVersion counts changes to the code that change what Split, Blocks or Features return.
+// digestVersion counts changes to the code that change the results of Split, Blocks or Features.
 const digestVersion = 2
 
-// Digest returns a hexadecimal digest of everything that the features of a text depend on: the version of the
-// code, the rune table, the stop lists, the dictionaries of the Chinese segmenter, and how words written
-// apart are joined.
+// Digest returns a hexadecimal digest of everything that determines the features of a text: the version of the code, the rune table, the
+// stop lists, the dictionaries of the Chinese segmenter, and how words written apart are joined.
 var Digest = sync.OnceValue(func() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/segment/%d\n", digestVersion)

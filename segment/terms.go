@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// How many alphabetic letters one character counts for when a length measures the amount of content: Chinese needs about a third as many
+// These are the numbers of alphabetic letters that one character counts for when measuring content: Chinese needs about a third as many
 // characters as English, a syllabary half.
 const (
 	hanLetters      = 3
@@ -24,17 +24,17 @@ func (w *Word) Letters() int {
 	return int(w.Chars)
 }
 
-// stems turns words into search terms and remembers the most recent ones.
+// stems converts words to search terms and remembers the most recent ones.
 type stems struct {
 	known  [1 << stemBits]stemmed
 	porter porter
 }
 
-// stemBits gives a table of 256 KiB, for words that are longer or rarer than those in a memory.
+// stemBits makes the table 256 KiB, for words that are longer or rarer than those in a memory.
 const stemBits = 14
 
 type stemmed struct {
-	hash uint64 // of the folded word
+	hash uint64 // hash of the folded word
 	term uint32
 }
 
@@ -62,20 +62,20 @@ func (t *Text) Language() uint32 {
 	return language
 }
 
-// Lengths in characters of the runs that replace words in scripts without spaces, the same as those of the features.
+// Lengths in characters of the runs that replace words in scripts without spaces, the same as for features.
 const (
 	syllabicGram = 2
 	unspacedGram = 4
 )
 
-// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of language, a result of
+// Terms appends the search terms of Words[first:last] to dst, one per occurrence. Words in the stop list of language, a result of
 // Language, have no terms. Runs of kana, hangul and alphabets without spaces yield their character 2-grams or 4-grams.
 func (t *Text) Terms(first, last int, language uint32, dst []uint32) []uint32 {
 	for i := first; i < last; i++ {
 		w := &t.Words[i]
 		switch {
 		case w.Flags&(Syllabic|Unspaced|HanStop) == 0:
-			// A stop word's term is also written, and then overwritten by the next, because a branch on stop words would be mispredicted.
+			// A stop word's term is written and then overwritten by the next, because a branch on stop words would be mispredicted.
 			dst = append(dst, w.Term)
 			dst = dst[:len(dst)-int(-(w.Stop&language)>>31)]
 		case w.Stop&language != 0 || w.Flags&HanStop != 0:

@@ -15,18 +15,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Hash names the function that assigns a feature to the sides of the hyperplanes.
+// Hash identifies the function that assigns a feature to the sides of the hyperplanes.
 type Hash int
 
 const (
-	// HashMix is a keyed bijection of the feature's 64 bits for each word of the print.
+	// HashMix is a keyed bijection of the feature's 64 bits, one for each word of the print.
 	HashMix Hash = iota
-	// HashPlain uses the feature's own bits as the hash of the feature, as in Manku, Jain and Das Sarma 2007 (section 2.1). It has no key
-	// and fills 64 bits.
+	// HashPlain uses the feature itself as its hash, as in Manku, Jain and Das Sarma 2007 (section 2.1). It has no key and provides 64
+	// bits.
 	HashPlain
-	// HashMD5 is MD5 (RFC 1321) of key and feature. It is slow, and meant for comparison with other programs.
+	// HashMD5 is MD5 (RFC 1321) of key and feature. It is slow and intended for comparison with other programs.
 	HashMD5
-	// HashXX is xxHash64 of the key, the number of the word and the feature.
+	// HashXX is xxHash64 of the key, the word's number and the feature.
 	HashXX
 	// HashSHA1 is SHA-1 (RFC 3174) of key and feature.
 	HashSHA1
@@ -34,10 +34,10 @@ const (
 	HashSHA256
 )
 
-// MaxBits is the greatest width of a print.
+// MaxBits is the maximum width of a print.
 const MaxBits = 256
 
-// Feature is a feature of a document with its weight in units of 1/256. Negative weights count for the opposite side.
+// Feature is a feature of a document and its weight in units of 1/256. A negative weight counts for the opposite side.
 type Feature struct {
 	Hash   uint64
 	Weight int32
@@ -46,17 +46,17 @@ type Feature struct {
 // Unit is the weight of a feature that counts once.
 const Unit = 256
 
-// Printer makes the prints of whole documents, 64 or 128 bits (Charikar 2002; Manku, Jain and Das Sarma 2007, section 2.1). It is immutable
-// and safe for concurrent use. Prints made with a different hash or key must not be compared.
+// Printer makes the prints of whole documents, 64 or 128 bits (Charikar 2002; Manku, Jain and Das Sarma 2007, section 2.1). It is
+// immutable and safe for concurrent use. Do not compare prints made with different hashes or keys.
 type Printer struct {
 	hash  Hash
 	key   []byte
 	seeds [3]uint64
-	more  [2]uint64 // of words 2 and 3 with HashMix
+	more  [2]uint64 // for words 2 and 3 with HashMix
 }
 
-// NewPrinter returns the printer with the given hash and key; the empty key is the public one. It refuses an unknown hash and a key with
-// HashPlain, which would have no effect.
+// NewPrinter returns a printer with the given hash and key; the empty key selects the public functions. It refuses an unknown hash and a
+// key with HashPlain, which would have no effect.
 func NewPrinter(h Hash, key []byte) (*Printer, error) {
 	if h < HashMix || h > HashSHA256 {
 		return nil, fmt.Errorf("simhash: unknown hash %d", h)
@@ -77,7 +77,7 @@ func NewPrinter(h Hash, key []byte) (*Printer, error) {
 	return p, nil
 }
 
-// planes returns the sides of 128 hyperplanes on which a feature lies. With HashPlain, the sides of the first 64 repeat.
+// planes returns on which side of each of 128 hyperplanes a feature lies. With HashPlain, the first 64 sides repeat.
 func (p *Printer) planes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:
@@ -89,8 +89,8 @@ func (p *Printer) planes(f uint64) [2]uint64 {
 	return [2]uint64(d[:2])
 }
 
-// farPlanes returns the sides of hyperplanes 128 to 255. Digests that are too short are extended by another one, of the feature followed by
-// a byte of value 1.
+// farPlanes returns the sides for hyperplanes 128 to 255. Digests that are too short are extended by the digest of the feature followed
+// by a byte of value 1.
 func (p *Printer) farPlanes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:
@@ -105,7 +105,7 @@ func (p *Printer) farPlanes(f uint64) [2]uint64 {
 	return [2]uint64(d[:2])
 }
 
-// digest returns the leading words of the hash of a feature, four for SHA-256 and two for the others.
+// digest returns the leading words of a feature's hash, four for SHA-256 and two for the others.
 func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 	b := binary.BigEndian.AppendUint64(slices.Clip(p.key), f)
 	if part > 0 {
@@ -130,8 +130,8 @@ func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 	return out
 }
 
-// Print returns the print of the given width, 1 to 256 bits, or 1 to 64 with HashPlain; the bits above are zero. Up to the width, its
-// first word equals Print64 and its first two words equal Print128.
+// Print returns the print of the given width, 1 to 256 bits, or 1 to 64 with HashPlain; the higher bits are zero. Up to the width, its
+// first word equals Print64, and its first two words equal Print128.
 func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64, err error) {
 	if width < 1 || width > MaxBits || width > 64 && p.hash == HashPlain {
 		return out, fmt.Errorf("simhash: %d bits: want 1 to 256, and at most 64 of plain hashes", width)
@@ -166,9 +166,9 @@ func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64
 	return out, nil
 }
 
-// Print64 returns the 64-bit print: bit i is set if the features on the positive side of hyperplane i outweigh the others. Ties are decided
-// by a hash of the set, so that unrelated documents do not agree on them. Order does not matter; the weights of a feature given twice add
-// up. Without features the print is zero. At most 2^31 features may be given.
+// Print64 returns the 64-bit print: bit i is set if the features on the positive side of hyperplane i outweigh the others. A hash of the
+// set decides ties, so that unrelated documents do not agree on them. Order does not matter; if a feature is given twice, its weights add
+// up. Without features, the print is zero. There may be at most 2^31 features.
 func (p *Printer) Print64(features []Feature) uint64 {
 	var sums [64]int64
 	tie := p.seeds[2]
@@ -223,21 +223,20 @@ func signs(sums *[64]int64, ties uint64) uint64 {
 type TF int
 
 const (
-	TFCount TF = iota // as often as it occurs
-	TFOnce            // once, however often it occurs
-	TFLog             // 1 + log2 of the number
+	TFCount TF = iota // number of occurrences
+	TFOnce            // 1, however often it occurs
+	TFLog             // 1 + log2 of the number of occurrences
 )
 
-// Weighting defines how the features of a document are weighted. The zero value weights by count.
+// Weighting defines how a document's features are weighted. The zero value weights by count.
 type Weighting struct {
 	TF TF
-	// Frequencies gives the inverse document frequency by which weights are multiplied, if it is not nil. Different frequencies make
-	// different prints, so they must stay fixed for the life of a collection.
+	// Frequencies, unless nil, provides the inverse document frequency that multiplies each weight. Different frequencies make different
+	// prints, so they must stay fixed for the life of a collection.
 	Frequencies *Frequencies
 }
 
-// Weigh appends the distinct features of a document, given with repeats, to dst with their
-// weights. It sorts features.
+// Weigh appends the distinct features of a document, given with repeats, to dst with their weights. It sorts features in place.
 func (w Weighting) Weigh(features []uint64, dst []Feature) []Feature {
 	slices.Sort(features)
 	for i := 0; i < len(features); {
@@ -261,14 +260,14 @@ func (w Weighting) Weigh(features []uint64, dst []Feature) []Feature {
 	return dst
 }
 
-// Frequencies counts in how many documents each feature occurs. The zero value is empty. It is safe
-// for concurrent use as long as Add is not called.
+// Frequencies counts the documents in which each feature occurs. The zero value is empty. It is safe for concurrent use as long as Add is
+// not called.
 type Frequencies struct {
 	documents uint64
 	count     map[uint64]uint32
 }
 
-// Add counts one document. It sorts features and drops their repeats in place.
+// Add counts one document. It sorts features and removes their repeats in place.
 func (f *Frequencies) Add(features []uint64) {
 	if f.count == nil {
 		f.count = make(map[uint64]uint32)
@@ -280,7 +279,7 @@ func (f *Frequencies) Add(features []uint64) {
 	}
 }
 
-// Prune drops the features found in the fewest documents until at most the given number is left, as in lossy counting (Manku and Motwani
+// Prune drops the features found in the fewest documents until at most the given number remains, as in lossy counting (Manku and Motwani
 // 2002). Afterwards, dropped features count as occurring in no document.
 func (f *Frequencies) Prune(most int) {
 	for least := uint32(1); len(f.count) > max(0, most); least++ {
@@ -291,7 +290,7 @@ func (f *Frequencies) Prune(most int) {
 // Documents returns the number of documents counted.
 func (f *Frequencies) Documents() int { return int(f.documents) }
 
-// All yields every feature with the number of documents that have it, in order of feature.
+// All yields every feature with its number of documents, in order of feature.
 func (f *Frequencies) All() iter.Seq2[uint64, uint32] {
 	return func(yield func(uint64, uint32) bool) {
 		features := make([]uint64, 0, len(f.count))
@@ -307,8 +306,8 @@ func (f *Frequencies) All() iter.Seq2[uint64, uint32] {
 	}
 }
 
-// NewFrequencies returns Frequencies with counts from earlier, in the form yielded by All. It refuses a feature found in no document, or
-// in more documents than there are.
+// NewFrequencies returns Frequencies with earlier counts, in the form yielded by All. It refuses a feature found in no document, or in
+// more documents than there are.
 func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Frequencies, error) {
 	f := &Frequencies{documents: uint64(documents), count: map[uint64]uint32{}}
 	for x, n := range counts {
@@ -320,17 +319,17 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 	return f, nil
 }
 
-// Features returns the number of distinct features counted; each takes some 40 bytes.
+// Features returns the number of distinct features counted; each takes about 40 bytes.
 func (f *Frequencies) Features() int { return len(f.count) }
 
-// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature in n of the N documents: a feature in all documents has hardly any
-// weight, and one in no document has the greatest.
+// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature in n of the N documents: a feature in all documents has hardly
+// any weight, and one in no document has the maximum.
 func (f *Frequencies) IDF(feature uint64) uint64 {
 	return 1 + log2(1+f.documents, 1+uint64(f.count[feature]))
 }
 
 // log2 returns ⌊256·log2(a/b)⌋ for a ≥ b > 0, below 2^32, by squaring. It uses integers because floating-point logarithms differ between
-// machines in their last bit, and prints must not.
+// machines in their last bit, and prints must not differ.
 func log2(a, b uint64) uint64 {
 	x := a << 31 / b // the ratio with 31 bits of fraction
 	whole := bits.Len64(x) - 32

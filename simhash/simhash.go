@@ -10,12 +10,12 @@ import (
 
 // Sketcher makes fingerprints. It is immutable and safe for concurrent use.
 type Sketcher struct {
-	seeds [3]uint64 // of bits 0 to 59, of bits 60 to 99, of ties
+	seeds [3]uint64 // for bits 0 to 59, bits 60 to 99, and ties
 }
 
 var _ concordat.Sketcher = (*Sketcher)(nil)
 
-// New returns the sketcher whose hyperplanes the key determines; the empty key is the public one.
+// New returns a sketcher; the key determines its hyperplanes, and the empty key selects the public ones.
 func New(key []byte) *Sketcher {
 	var s Sketcher
 	for i := range s.seeds {
@@ -40,13 +40,13 @@ const (
 	high = 1<<40 - 1
 )
 
-// planes returns the side of each of the 100 hyperplanes on which a feature lies.
+// planes returns on which side of each of the 100 hyperplanes a feature lies.
 func (s *Sketcher) planes(f uint64) concordat.Fingerprint {
 	return concordat.Fingerprint{mix(f^s.seeds[0]) & low, mix(f^s.seeds[1]) & high}
 }
 
-// ties returns the bits that are used where both sides have equal weight. They depend on the features, so that unrelated sets do not agree
-// on them, but not on their order.
+// ties returns the bits used where both sides have equal weight. They depend on the features but not on their order, so that unrelated
+// sets do not agree on them.
 func (s *Sketcher) ties(features []uint64) concordat.Fingerprint {
 	x := s.seeds[2]
 	for _, f := range features {
@@ -55,7 +55,7 @@ func (s *Sketcher) ties(features []uint64) concordat.Fingerprint {
 	return s.planes(x)
 }
 
-// Sketch returns the fingerprint in which each feature is weighted by the number of times it is given (term frequency). The counters are
+// Sketch returns the fingerprint, weighting each feature by the number of times it is given (term frequency). The counters are
 // bit-sliced: plane j holds bit j of all 100 counts, and adding a feature ripples carries over whole words.
 func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	if len(features) == 0 {
@@ -89,8 +89,8 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return concordat.Fingerprint{above[0] | equal[0]&t[0], above[1] | equal[1]&t[1]}
 }
 
-// Cosine returns the estimate of the cosine of two weighted feature vectors from the distance of their
-// fingerprints in bits: cos(π·d/100) (Charikar 2002, section 3), clamped to the range 0 to 1.
+// Cosine returns the estimate of the cosine of two weighted feature vectors from their fingerprints' distance in bits: cos(π·d/100)
+// (Charikar 2002, section 3), clamped to the range 0 to 1.
 func Cosine(distance int) float64 {
 	return max(0, math.Cos(math.Pi*float64(distance)/concordat.Bits))
 }

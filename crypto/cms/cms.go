@@ -1,8 +1,8 @@
-// Package cms makes and checks detached signatures in the form that PDF readers and OpenSSL understand:
-// CMS SignedData (RFC 5652) over SHA-256, by an X.509 certificate.
+// Package cms creates and verifies detached signatures that PDF readers and OpenSSL understand: CMS SignedData (RFC 5652) over SHA-256,
+// by an X.509 certificate.
 //
-// A good signature proves that the holder of the certificate's key signed these bytes. The package does not decide whose certificate it is;
-// the caller must know that.
+// A valid signature proves that the holder of the certificate's key signed these bytes. The package does not establish who that is; the
+// caller must know whose certificate it is.
 package cms
 
 import (
@@ -23,18 +23,19 @@ import (
 // ErrSignature means that the content differs from the signed content.
 var ErrSignature = errors.New("the content is not what was signed")
 
-// signingCertificateV2 binds the signature to its certificate (RFC 5035), as PAdES requires (ETSI EN 319 142-1, 6.3).
+// signingCertificateV2 is the attribute that binds the signature to its certificate (RFC 5035), as PAdES requires (ETSI EN 319 142-1,
+// 6.3).
 var signingCertificateV2 = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
 
 type essCertificate struct{ Hash []byte }
 
 type signingCertificate struct{ Certificates []essCertificate }
 
-// Overhead is the largest number of bytes that a signature adds to its certificates.
+// Overhead is the maximum number of bytes that a signature adds to its certificates.
 const Overhead = 2048
 
-// Sign returns a detached signature of content in DER, with the chain. The first certificate of the chain belongs to the key. The key is
-// ECDSA or RSA.
+// Sign returns a detached DER signature of content, including the chain. The first certificate of the chain must belong to the key. The
+// key must be ECDSA or RSA.
 func Sign(content []byte, key crypto.Signer, chain []*x509.Certificate) ([]byte, error) {
 	if len(chain) == 0 {
 		return nil, errors.New("sign: no certificate")
@@ -54,8 +55,8 @@ func Sign(content []byte, key crypto.Signer, chain []*x509.Certificate) ([]byte,
 	return s.Finish()
 }
 
-// Verify checks a detached signature in DER over content and returns the certificate that made it. It fails with ErrSignature if the
-// content differs. It does not check whether the certificate is trusted or in force.
+// Verify verifies a detached DER signature over content and returns the signer's certificate. It fails with ErrSignature if the content
+// differs. It does not check whether the certificate is trusted or in force.
 func Verify(der, content []byte) (*x509.Certificate, error) {
 	p, err := pkcs7.Parse(der)
 	if err != nil {
@@ -92,7 +93,7 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	return c, nil
 }
 
-// frame is a SignedData (RFC 5652, 5.1) as Sign makes it. The signature itself does not cover these parts.
+// frame is a SignedData (RFC 5652, 5.1) in the form that Sign produces. The signature does not cover these parts.
 type frame struct {
 	Type   asn1.ObjectIdentifier
 	Signed struct {
@@ -106,7 +107,7 @@ type frame struct {
 	} `asn1:"explicit,tag:0"`
 }
 
-// signer is a SignerInfo (RFC 5652, 5.3) as Sign makes it.
+// signer is a SignerInfo (RFC 5652, 5.3) in the form that Sign produces.
 type signer struct {
 	Version int
 	By      struct {
@@ -119,8 +120,8 @@ type signer struct {
 	Signature  []byte
 }
 
-// checkFrame fails unless everything around a signature of c is byte for byte as Sign writes it, so that nothing in a
-// file can be changed or added unnoticed.
+// checkFrame fails unless everything around a signature by c is byte for byte as Sign writes it, so that any change or addition in a file
+// is noticed.
 func checkFrame(der []byte, c *x509.Certificate) error {
 	var f frame
 	if rest, err := asn1.Unmarshal(der, &f); err != nil || len(rest) > 0 {
@@ -145,8 +146,7 @@ func checkFrame(der []byte, c *x509.Certificate) error {
 		!bytes.Equal(s.Signers[0].By.Issuer.FullBytes, c.RawIssuer) || s.Signers[0].By.Serial.Cmp(c.SerialNumber) != 0 {
 		return errors.New("its frame was changed")
 	}
-	// The library reads the attributes and re-encodes them before it checks the signature. According to RFC 5652, 5.4, the signed value is
-	// a SET OF.
+	// The library parses and re-encodes the attributes before it checks the signature. RFC 5652, 5.4, signs the attributes as a SET OF.
 	attributes := bytes.Clone(s.Signers[0].Attributes.FullBytes)
 	attributes[0] = asn1.TagSet | 0x20
 	if c.CheckSignature(by, attributes, s.Signers[0].Signature) != nil {

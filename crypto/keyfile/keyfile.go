@@ -1,4 +1,4 @@
-// Package keyfile keeps a site's keystore in a file: mode 0600, replaced as a whole, with one writer at a time.
+// Package keyfile stores a site's keystore in a file: mode 0600, replaced atomically, by one writer at a time.
 package keyfile
 
 import (
@@ -16,7 +16,7 @@ import (
 	"concordat/crypto"
 )
 
-// ErrMode means that someone other than the owner may read or write the file.
+// ErrMode means that users other than the owner can read or write the file.
 var ErrMode = errors.New("keystore is open to others")
 
 // Read opens the keystore at path. It fails with fs.ErrNotExist, ErrMode, crypto.ErrPassphrase or
@@ -33,7 +33,7 @@ func Read(path string, s crypto.Secret) (*crypto.Identity, error) {
 	return id, nil
 }
 
-// Bytes returns the file's encrypted content. It fails with ErrMode if anyone other than the owner may read it.
+// Bytes returns the file's encrypted content. It fails with ErrMode if users other than the owner can read the file.
 func Bytes(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,15 +54,14 @@ func Bytes(path string) ([]byte, error) {
 	if _, err := f.ReadAt(b, 0); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	// A process that died in Replace may have left the name in memory only; readers would then get keys that a power failure takes
-	// back.
+	// If a process died in Replace, the new name might not be on disk yet; readers would then get keys that a power failure takes back.
 	if err := syncDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return b, nil
 }
 
-// Create writes a new keystore; it fails with fs.ErrExist if there is one.
+// Create writes a new keystore; it fails with fs.ErrExist if the file exists.
 func Create(path string, id *crypto.Identity, s crypto.Secret) error {
 	return locked(path, func() error {
 		if _, err := os.Lstat(path); err == nil {
@@ -72,9 +71,9 @@ func Create(path string, id *crypto.Identity, s crypto.Secret) error {
 	})
 }
 
-// Update reads the keystore, calls change to make a new identity from it, and replaces the file. It returns the new content of the
-// file. Processes that update one file wait for each other. If change fails or returns its argument, the file stays unchanged. The file
-// opens with s before the update, and with later after it.
+// Update reads the keystore, calls change to derive a new identity, and replaces the file. It returns the file's new content. Processes
+// updating the same file wait for each other. If change fails or returns its argument, the file remains unchanged. s opens the file
+// before the update, and later opens it afterwards.
 func Update(path string, s, later crypto.Secret, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	var id *crypto.Identity
 	err := locked(path, func() error {
@@ -120,9 +119,9 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 	return Replace(path, b)
 }
 
-// Replace replaces the file at path by one with content b and mode 0600. It writes a new file next to it, syncs it, reads it back, renames
-// it over the old one, and syncs the folder. After a crash at any moment, there is either the old file or the new one. The old one stays
-// unless the content of the new one is b.
+// Replace replaces the file at path with one of content b and mode 0600. It writes a new file next to it, syncs it, reads it back,
+// renames it over the old one, and syncs the folder. After a crash at any moment, either the old file or the new one exists. The old file
+// stays if the content read back is not b.
 func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }
@@ -135,7 +134,7 @@ type disk struct {
 }
 
 func replace(path string, b []byte, on disk) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func replace(path string, b []byte, on disk) (err error) {
 	return nil
 }
 
-// holds fails unless the content of the file is b.
+// holds fails unless the file's content is b.
 func holds(f *os.File, b []byte) error {
 	got := make([]byte, len(b)+1)
 	n, err := f.ReadAt(got, 0)
@@ -181,7 +180,7 @@ func holds(f *os.File, b []byte) error {
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
-		return nil // a folder that cannot be opened cannot be synced either
+		return nil // a folder that cannot be opened cannot be synced
 	}
 	return errors.Join(d.Sync(), d.Close())
 }

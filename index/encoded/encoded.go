@@ -1,9 +1,8 @@
-// Package encoded keeps the vectors of an encoder's model for the sentences of a site's documents, in an index of its own. The type to
-// start from is [Index].
+// Package encoded stores, in a separate index, an encoder's vectors for the sentences of a site's documents. The main type is [Index].
 //
-// The index is derived from the documents, so it can be lost, and is rebuilt for another model. It finds documents by the cells of their
-// vectors and ranks them by the vectors themselves, stored with four bits per number. It contains no text; but since a vector hints at its
-// sentence, it is deleted with its document.
+// The index is derived from the documents: it can be rebuilt after a loss and is rebuilt for a different model. It finds documents by the
+// cells of their vectors and ranks them by the vectors themselves, stored with four bits per component. It contains no text; but since a
+// vector hints at its sentence, it is deleted with the document.
 package encoded
 
 import (
@@ -27,30 +26,30 @@ import (
 type Options struct {
 	Site  concordat.SiteID
 	Space *meaning.Space
-	// Recipe identifies the encoder: everything that vectors depend on besides the texts.
+	// Recipe identifies the encoder: everything besides the texts that determines the vectors.
 	Recipe string
-	Log    *slog.Logger // logs that an index is rebuilt; nil disables it
+	Log    *slog.Logger // reports when an index is rebuilt; nil: no logging
 }
 
-// Index keeps the vectors of documents. It is safe for concurrent use.
+// Index stores documents' vectors. It is safe for concurrent use.
 type Index struct {
 	shard *index.Shard
 	o     Options
 
-	writing sync.Mutex // held while the shard is changed
-	mu      sync.Mutex // guards what follows
+	writing sync.Mutex // held during changes of the shard
+	mu      sync.Mutex // guards the fields below
 	held    map[concordat.Ref]string
-	gone    map[concordat.Ref]bool // deleted since Begin
+	gone    map[concordat.Ref]bool // documents deleted since Begin
 }
 
-// Scheme returns the scheme of an index: the space, and the encoder whose vectors are in it.
+// Scheme returns the index's scheme, which identifies the space and the encoder.
 func (o *Options) Scheme() concordat.Scheme {
 	sum := sha256.Sum256([]byte("concordat/encoded/1\x00" + o.Space.Digest() + "\x00" + o.Recipe))
 	return concordat.Scheme("encoded@" + hex.EncodeToString(sum[:8]))
 }
 
-// Open opens the index in dir, or creates an empty one. It first removes a damaged index, or one for another encoder, since its content
-// can be rebuilt. It fails with concordat.ErrLocked if another process has it open.
+// Open opens the index in dir, or creates an empty one. It removes a damaged index, or one for another encoder, since its content can be
+// rebuilt. It fails with concordat.ErrLocked if another process has the index open.
 func Open(dir string, o Options) (*Index, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -84,19 +83,19 @@ func (x *Index) Space() *meaning.Space { return x.o.Space }
 // Document is a document with the vectors of its sentences.
 type Document struct {
 	Ref  concordat.Ref
-	Hash string        // of its text
-	Text *meaning.Text // with vectors in the space of the index
+	Hash string        // hash of its text
+	Text *meaning.Text // vectors in the index's space
 }
 
-// Begin begins a round of reading documents and putting their vectors: until the next one, Put leaves out documents that have been deleted
-// since, because their vectors may be of a text that is gone.
+// Begin begins a round of reading documents and putting their vectors. Until the next Begin, Put skips documents deleted since, because
+// their vectors could be of a deleted text.
 func (x *Index) Begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.gone = map[concordat.Ref]bool{}
 }
 
-// Put stores vectors. Each document replaces the one with the same Ref. They are durable on return.
+// Put stores vectors. Each document replaces the one with the same Ref. The vectors are durable on return.
 func (x *Index) Put(ctx context.Context, documents ...Document) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -109,7 +108,7 @@ func (x *Index) Put(ctx context.Context, documents ...Document) error {
 		directions := d.Text.Directions(cells)
 		p := &concordat.Profile{Scheme: x.shard.Scheme(), Cells: d.Text.Cells(cells)}
 		p.Document = concordat.Document{Library: d.Ref.Library, ID: d.Ref.Document, Title: d.Hash, Text: directions.Pack()}
-		// A term that occurs once for each sentence tells the search how long the document is.
+		// A term that occurs once per sentence tells the search the document's length.
 		if n := len(directions); n > 0 {
 			p.Terms = []concordat.TermCount{{Term: 0, Count: n}}
 		}
@@ -126,7 +125,7 @@ func (x *Index) Put(ctx context.Context, documents ...Document) error {
 	return nil
 }
 
-// Delete removes documents; those that the index does not hold are ignored.
+// Delete deletes documents and ignores those that are not in the index.
 func (x *Index) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -158,7 +157,7 @@ func (x *Index) Delete(ctx context.Context, refs ...concordat.Ref) error {
 // Purge removes the bytes of deleted documents from the disk.
 func (x *Index) Purge(ctx context.Context) error { return x.shard.Purge(ctx) }
 
-// Held returns the hash of the text whose vectors the index holds for each document.
+// Held returns, for each document, the hash of the text whose vectors are in the index.
 func (x *Index) Held() map[concordat.Ref]string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -177,13 +176,13 @@ func (x *Index) SearchText(ctx context.Context, q *concordat.TextQuery) (*concor
 	return x.shard.SearchText(ctx, q)
 }
 
-// TextStats implements concordat.TextSearcher. Words are sentences.
+// TextStats implements concordat.TextSearcher and counts sentences as words.
 func (x *Index) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
 	return x.shard.TextStats(ctx, terms)
 }
 
-// Directions returns the directions of a document's sentences of prose, in order. It fails with concordat.ErrNotFound if the index does not
-// hold the document.
+// Directions returns the directions of a document's prose sentences, in order. It fails with concordat.ErrNotFound if the document is not
+// in the index.
 func (x *Index) Directions(ctx context.Context, r concordat.Ref) (meaning.Directions, error) {
 	d, err := x.shard.Document(ctx, r)
 	if err != nil {

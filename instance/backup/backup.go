@@ -31,8 +31,8 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
-	// FormatShards is the format of a backup of several shards. It differs so that earlier versions do not mistake it for a backup of a
-	// single shard.
+	// FormatShards is the format of a backup of several shards. It differs so that earlier versions do not mistake the backup for one of
+	// a single shard.
 	FormatShards = 2
 	// FormatEncrypted is the format of an encrypted backup, of one or several shards.
 	FormatEncrypted = 3
@@ -207,8 +207,8 @@ type Fault struct {
 }
 
 // Verify reads all files and returns those that are missing or altered. For an encrypted backup, it compares the encrypted bytes and,
-// after Unlock, also their contents. If progress is not nil, it is called with the number of bytes read. It fails if the manifest and the
-// lists do not match, or if progress returns an error.
+// after Unlock, also their contents. If progress is not nil, Verify calls it with the number of bytes read. It fails if the manifest and
+// the lists do not match, or if progress returns an error.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	// Check the lists as a whole first, since a damaged list proves nothing about files.
 	if err := b.check(); err != nil {
@@ -259,7 +259,7 @@ func sum(path string, w io.Writer, progress func(int) error) ([32]byte, error) {
 	return [32]byte(h.Sum(nil)), err
 }
 
-// countingReader counts the bytes that it reads.
+// countingReader counts the bytes read through it.
 type countingReader struct {
 	r        io.Reader
 	progress func(int) error

@@ -38,8 +38,8 @@ var (
 // Encrypt specifies how to encrypt a backup.
 type Encrypt struct {
 	Recipients crypto.Recipients
-	// Names is the key for computing the names of originals. Nobody without it can find out whether the backup contains a particular
-	// file. Successive backups in a folder share originals as long as the key is the same.
+	// Names is the key for computing the names of originals. Without it, it is impossible to determine whether the backup contains a
+	// particular file. Successive backups in a folder share originals as long as the key is the same.
 	Names [32]byte
 	// Identity, if not empty, is the identity of the only recipient, encrypted with a passphrase; see crypto.NewLockedIdentity. The
 	// passphrase then opens the backup.
@@ -78,7 +78,7 @@ func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err er
 		if have, err := os.Stat(to); err == nil {
 			e.SHA256 = stored
 			m.add(e, have.Size())
-			return true, nil // only complete files have their final name
+			return true, nil // a file gets its final name only when complete
 		}
 	}
 	if err := m.encryptFile(path, to, &e); err != nil {
@@ -161,7 +161,7 @@ func (m *Making) encryptState(ctx context.Context) error {
 // line is a line of the contents.
 type line struct {
 	File   string `json:"file"` // name of the stored file
-	Name   string `json:"name"` // path in the site's folder
+	Name   string `json:"name"` // path within the site's folder
 	SHA256 string `json:"sha256"`
 }
 

@@ -20,7 +20,7 @@ import (
 
 // Making is a backup in progress. It is not safe for concurrent use, and a folder can have only one at a time.
 type Making struct {
-	// Progress, if not nil, is called with the number of bytes copied or read. If it returns an error, the backup ends.
+	// Progress, unless nil, is called with the number of bytes copied or read. If it returns an error, the backup ends.
 	Progress func(bytes int) error
 
 	dir   string
@@ -32,8 +32,8 @@ type Making struct {
 	before map[string][32]byte
 }
 
-// Begin creates the folder of a new state in dir. dir may contain a backup, the remains of one, or nothing. Begin removes what
-// interrupted backups have left behind.
+// Begin creates the folder of a new state in dir. dir may contain a backup, an incomplete one, or nothing. Begin removes leftovers of
+// interrupted backups.
 func Begin(dir string, now time.Time) (*Making, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (m *Making) AddOriginal(path string) (bool, error) {
 	before, listed := m.before[name]
 	if have, err := os.Stat(to); err == nil && have.Size() == info.Size() && (!listed || before == want) {
 		m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
-		return true, nil // only complete files have their final name
+		return true, nil // a file gets its final name only when complete
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return false, err
@@ -295,7 +295,8 @@ func (m *Making) tidyOriginals() error {
 	return err
 }
 
-// copyFile copies a file. The copy is readable only by its owner, and gets its final name only after it is complete and on disk.
+// copyFile copies a file atomically. The copy is readable only by its owner, and gets its final name only after it is complete and on
+// disk.
 func copyFile(from, to string, progress func(int) error) (hash [32]byte, err error) {
 	err = writeWhole(to, func(w io.Writer) (err error) {
 		hash, err = sum(from, w, progress)
@@ -304,8 +305,8 @@ func copyFile(from, to string, progress func(int) error) (hash [32]byte, err err
 	return hash, err
 }
 
-// writeWhole writes the output of write to a file. The file is readable only by its owner, and gets its final name only after it is
-// complete and on disk.
+// writeWhole writes the output of write to a file atomically. The file is readable only by its owner, and gets its final name only after
+// it is complete and on disk.
 func writeWhole(to string, write func(io.Writer) error) error {
 	tmp := to + ".part"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

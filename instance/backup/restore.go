@@ -12,7 +12,7 @@ import (
 )
 
 // Restore copies the files accepted by want into dir under their names in a site's folder, and compares the bytes with the list while
-// copying. Existing files with the right bytes remain. A file that differs from its backed-up state never gets its final name. When
+// copying. It keeps existing files with the right bytes. A file that differs from its backed-up state never gets its final name. When
 // Restore returns, everything is on disk. If a file is damaged, it fails with concordat.ErrCorrupt and names the file. If an encrypted
 // backup is not unlocked, it fails with ErrLocked.
 func (b *Backup) Restore(dir string, want func(name string) bool, progress func(bytes int) error) error {
@@ -47,7 +47,7 @@ func (b *Backup) Restore(dir string, want func(name string) bool, progress func(
 // entry is a file of a backup and its content.
 type entry struct {
 	File             // the stored file
-	name    string   // in a site's folder
+	name    string   // path within a site's folder
 	content [32]byte // SHA-256 of its content
 }
 
@@ -73,8 +73,8 @@ func (b *Backup) check() error {
 	return b.each(func(File) error { return nil })
 }
 
-// copy writes the content of a file to w. It fails with errBytes if the file or its content differs from the lists. The output must then
-// not be used.
+// copy writes the content of a file to w. It fails with errBytes if the file or its content differs from the lists. In that case, discard
+// the output.
 func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(e.Path)))
 	if err != nil {

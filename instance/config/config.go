@@ -1,10 +1,10 @@
 // Package config reads the configuration of a site: one YAML file, overlaid by the environment.
 //
-// Start from [Load]. It reports all faults at once, each with its line and key, and knows the origin of each value. doc/config.md lists
+// Start from [Load]. It reports all faults at once, each with its line and key, and records the origin of each value. doc/config.md lists
 // every key with its unit, its default and whether it can change while the site runs; a test compares it with the code.
 //
-// A Config is validated as a whole and then never changed, so it is safe for concurrent use. A changed file becomes a new Config, and
-// [Diff] returns the differences.
+// A Config is validated as a whole and never changes afterwards, so it is safe for concurrent use. A changed file becomes a new Config,
+// and [Diff] returns the differences.
 package config
 
 import (
@@ -47,7 +47,7 @@ type Config struct {
 	Index      Index
 	Cluster    Cluster
 
-	origins map[string]Origin // of keys without their default value
+	origins map[string]Origin // of the keys that were set
 }
 
 // Site identifies this site.
@@ -63,10 +63,10 @@ type Wording struct {
 
 // Check contains the defaults for checks.
 type Check struct {
-	Threshold float64 // share of a document, 0 to 1, above which the document counts as reused
+	Threshold float64 // proportion of a document, 0 to 1, above which it counts as reused
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
-	Short     bool   // compare titles, headings and answers too
+	Short     bool   // also compare titles, headings and answers
 	// ShortThreshold is the minimum similarity of two short texts, greater than 0 and at most 1.
 	ShortThreshold float64
 	AgainDays      int // days after which submissions from the pages are checked again; 0 means never
@@ -76,7 +76,7 @@ type Check struct {
 type Report struct {
 	Language         string       // language of a report's own wording, for example en or zh
 	Certificate, Key string       // files for signing PDF reports; by default, the site's own key
-	Rules            report.Rules // applied to findings unless a check or a batch has its own
+	Rules            report.Rules // for findings, unless a check or batch overrides them
 }
 
 // Extract contains the limits on extraction; see extract.Options and sandbox.Options.

@@ -31,7 +31,7 @@ type Key struct {
 	Live    bool // takes effect while the site runs; otherwise at the next start
 	Alone   bool // takes effect while a site with one machine runs
 	Doc     string
-	Words   []string // the only values allowed; nil if there are others
+	Words   []string // the only allowed values; nil if others are allowed
 	Least   string   // minimum of an integer
 	Most    string
 

@@ -38,7 +38,7 @@ type Provider struct {
 	Issuer        string
 	ClientID      string
 	ClientSecret  Secret
-	Scopes        []string          // in addition to openid
+	Scopes        []string          // besides openid
 	RoleClaim     string            // name of the claim with the role; empty: everyone gets DefaultRole
 	Roles         map[string]string // value of the claim to role
 	DefaultRole   string            // for people not covered by Roles; if empty, they are refused

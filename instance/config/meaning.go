@@ -19,13 +19,13 @@ type Meaning struct {
 // Indexed reports whether documents are indexed by the cells of their sentences.
 func (m *Meaning) Indexed() bool { return m.Index != IndexOff }
 
-// Encoder configures the encoder that verifies leads. All values are in range once a configuration is read.
+// Encoder configures the encoder that verifies leads. All values of a loaded configuration are in range.
 type Encoder struct {
 	Run                         string // EncoderAuto or EncoderOff: whether the site itself runs an encoder
 	Command                     string // used instead of the installed package
 	Memory                      int64  // memory of the encoder in bytes
 	Processors                  int
-	URL, Model, Prefix, KeyFile string // an empty URL means no server
+	URL, Model, Prefix, KeyFile string // empty URL: no server
 	Batch                       int
 	Timeout                     time.Duration
 	Dimensions                  int
@@ -49,7 +49,7 @@ const (
 const (
 	IndexOff     = "false"
 	IndexTable   = "true"    // by the embedded table
-	IndexEncoder = "encoder" // also by the encoder's vectors, if one is on
+	IndexEncoder = "encoder" // also by the encoder's vectors, if an encoder is active
 )
 
 // Values of meaning.encoder.run.

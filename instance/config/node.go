@@ -33,8 +33,8 @@ func (c *Config) Files() []File {
 	return all
 }
 
-// ForNode returns the text of a configuration file for another machine of the site: without the group cluster, and with the values in
-// set; the key login.oidc.NAME stands for the client_secret_file of that provider. An empty value removes a key. Comments are preserved.
+// ForNode returns the text of a configuration file for another machine of the site, without the group cluster, and with the values in
+// set. The key login.oidc.NAME represents the client_secret_file of that provider. An empty value removes a key. Comments are preserved.
 // Errors wrap concordat.ErrInvalid.
 func ForNode(text []byte, set map[string]string) ([]byte, error) { return edit(text, set, "cluster") }
 

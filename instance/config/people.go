@@ -9,20 +9,20 @@ import (
 // People configures who may use the pages and how much, and what submitters see.
 type People struct {
 	Public      bool           // anyone may create an account and submit
-	Proxies     []netip.Prefix // proxies trusted to name a caller's address
+	Proxies     []netip.Prefix // proxies trusted to state a caller's address
 	SessionIdle time.Duration
 	See         string // what submitters see of their own reports: everything, report, score or nothing
 	From        string // when they see it: done, verdict or signed
 	// Quota applies to all accounts, and OpenQuota to self-registered ones; 0 means no limit.
 	Quota, OpenQuota Quota
-	// Queue is the maximum number of open checks of all public accounts together, Accounts that of such accounts, and Registrations that
-	// of accounts created per day from one address.
+	// Queue is the maximum number of open checks of all public accounts together, Accounts the maximum number of such accounts, and
+	// Registrations the maximum number of accounts created per day from one address.
 	Queue, Accounts, Registrations int
 	// Calls is the maximum number of API calls per minute with one token, and from one address.
 	Calls int
 }
 
-// Quota limits the submissions of an account in 24 hours, and Open its waiting checks at any time; 0 means no limit.
+// Quota limits an account's submissions in 24 hours, and Open its waiting checks at any time; 0 means no limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Origin is the source of a value. The zero Origin stands for the default.
+// Origin is the source of a value. The zero Origin represents the default.
 type Origin struct {
 	File string
 	Line int    // line in File
@@ -35,10 +35,10 @@ type Row struct {
 	Key    string
 	Value  string // in the syntax of a file
 	Origin Origin
-	Live   bool // a change takes effect at once; otherwise at the next start
+	Live   bool // whether a change takes effect at once; otherwise at the next start
 }
 
-// Rows returns every key in the order of doc/config.md; providers and templates, a row for each, come last.
+// Rows returns every key in the order of doc/config.md; providers and templates come last, one row each.
 func (c *Config) Rows() []Row {
 	rows := make([]Row, 0, len(keys)+len(c.Templates))
 	for _, k := range keys {

@@ -19,7 +19,7 @@ type Template struct {
 	Sections []Section // at least one; a name may occur several times, with several headings
 }
 
-// Section is one kind of section of a template. It extends from a line that Heading matches to the next heading of the template.
+// Section is one kind of section of a template. It extends from a line that matches Heading to the template's next heading.
 type Section struct {
 	Name    string
 	Heading *regexp.Regexp // matched against a line without surrounding white space
@@ -104,8 +104,9 @@ func (p *parser) templatePath(n *yaml.Node, at, path string) string {
 	return path
 }
 
-// templateFile reads sections from a separate file in the form of the templates that ship with the program (package segment). Each line is
-// "section = pattern", with an exclamation mark after the name of a section that is not checked; # starts a comment. Faults name the file.
+// templateFile reads sections from a separate file in the form of the templates that ship with the program (package segment). Each line
+// is "section = pattern", with an exclamation mark after the name of a section that should not be checked; # starts a comment. Faults
+// name the file.
 func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	text, err := readFile(path)
 	if err != nil {

@@ -15,27 +15,27 @@ import (
 	"concordat/report"
 )
 
-// Form is a form of report that has its signature in a separate line at the end.
+// Form is a report format with the signature in a separate line at the end.
 type Form string
 
-// The forms. JSON and PDF have signatures of their own kind, which also reveal what was changed.
+// These are the formats. JSON and PDF have their own kinds of signature, which also reveal what was changed.
 const (
 	HTML Form = "html"
 	CSV  Form = "csv"
 	Text Form = "text"
 )
 
-// KindFile is the kind of the statement that signs a report in HTML, CSV or text.
+// KindFile is the kind of statement that signs a report in HTML, CSV or text.
 const KindFile = "report-file"
 
-// fileMark begins the signature in its line. fileLabel begins the bytes that are signed.
+// fileMark begins the signature in its line. fileLabel begins the signed bytes.
 const (
 	fileMark  = "concordat-signature 1 "
 	fileLabel = "concordat/report-file/1\x00"
 	maxMark   = 4096 // maximum size of the last line in bytes
 )
 
-// around returns the text before and after the signature in its line. In a table, the signature is the first cell of a last row.
+// around returns the text before and after the signature in its line. In CSV, the signature is the first cell of an additional last row.
 func (f Form) around() (before, behind string) {
 	switch f {
 	case HTML:
@@ -50,11 +50,11 @@ func (f Form) around() (before, behind string) {
 type FileSignature struct {
 	Site      concordat.SiteID `json:"site"`
 	KeyEpoch  uint32           `json:"key_epoch"`
-	At        time.Time        `json:"at"` // whole milliseconds
+	At        time.Time        `json:"at"` // in whole milliseconds
 	Signature []byte           `json:"signature"`
 }
 
-// fileSum returns the digest that is signed for content in a form.
+// fileSum returns the digest to sign for content in a form.
 func fileSum(f Form, content [32]byte) [32]byte {
 	return sha256.Sum256(append([]byte(fileLabel+string(f)+"\x00"), content[:]...))
 }
@@ -101,7 +101,7 @@ func (e *ending) Write(b []byte) (int, error) {
 }
 
 // ReadFile returns the signature at the end of a report in HTML, CSV or text, and the digest that it signs. It fails with
-// concordat.ErrNotFound if the file has no signature at its end, and with concordat.ErrInvalid if the signature is invalid.
+// concordat.ErrNotFound if there is no signature at the end, and with concordat.ErrInvalid if the signature is invalid.
 func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 	start := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n') + 1
 	line := b[start:]

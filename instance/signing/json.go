@@ -13,13 +13,13 @@ import (
 // Signer signs reports; a nil Signer signs nothing.
 type Signer struct{ id *crypto.Identity }
 
-// NewSigner returns a signer with the keys of an identity.
+// NewSigner returns a signer with an identity's keys.
 func NewSigner(id *crypto.Identity) *Signer { return &Signer{id} }
 
-// KindReport is the kind of the statement that signs a report's manifest.
+// KindReport is the kind of statement that signs a report's manifest.
 const KindReport = "report"
 
-// JSON returns the report in JSON, signed if s is not nil.
+// JSON returns the report in JSON, signed unless s is nil.
 func (s *Signer) JSON(rep *report.Report) ([]byte, error) {
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, rep); err != nil || s == nil {
@@ -37,5 +37,5 @@ func (s *Signer) JSON(rep *report.Report) ([]byte, error) {
 	return report.AddManifest(b.Bytes(), m)
 }
 
-// siteOf returns the name by which other sites know an identity.
+// siteOf returns an identity's name as other sites know it.
 func siteOf(id *crypto.Identity) concordat.SiteID { return concordat.SiteID(id.Site().String()) }

@@ -24,15 +24,15 @@ import (
 	"concordat/store"
 )
 
-// Pages holds the inputs, other than the report, for the pages of a PDF report.
+// Pages holds everything but the report that the pages of a PDF report need.
 type Pages struct {
-	Site                 string // name for people
+	Site                 string // display name
 	program              string // version of the program
 	notes                []pdf.Note
-	Certificate, KeyFile string // names of files; empty: the site's own key
+	Certificate, KeyFile string // file names; empty: the site's own key
 }
 
-// PagesOf returns the Pages of a site with the configuration and a version of the program.
+// PagesOf returns the Pages for a site's configuration and a program version.
 func PagesOf(c *config.Config, program string, notes []pdf.Note) Pages {
 	return Pages{cmp.Or(c.Site.Title, string(c.Site.ID)), program, notes, c.Report.Certificate, c.Report.Key}
 }
@@ -58,14 +58,14 @@ func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, 
 			}
 		case pdf.NoteComment, pdf.NoteSignOff:
 		default:
-			continue // a change of the rules: the report shows those
+			continue // a change of the rules: the report shows the rules themselves
 		}
 		out = append(out, n)
 	}
 	return out, nil
 }
 
-// PDF returns the report as a PDF, signed if s is not nil.
+// PDF returns the report as a PDF, signed unless s is nil.
 func (s *Signer) PDF(rep *report.Report, p Pages, now time.Time) ([]byte, error) {
 	body, err := s.JSON(rep)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Signer) PDF(rep *report.Report, p Pages, now time.Time) ([]byte, error)
 		Sign: func(content []byte) ([]byte, error) { return cms.Sign(content, key, chain) }})
 }
 
-// groups separates hexadecimal digits by spaces, for comparison by eye.
+// groups separates hexadecimal digits by spaces, so that people can compare them.
 func groups(s string) string {
 	var out []string
 	for i := 0; i < len(s); i += 8 {
@@ -114,10 +114,10 @@ func groups(s string) string {
 	return strings.Join(out, " ")
 }
 
-// KindPDF is the kind of the statement that signs the list of pages of a PDF report.
+// KindPDF is the kind of statement that signs the page list of a PDF report.
 const KindPDF = "report-pdf"
 
-// objects returns the list of pages with the certificate in JSON, signed by the site.
+// objects returns the page list with the certificate's digest in JSON, signed by the site.
 func (s *Signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]byte, error) {
 	o := pdf.Objects{Version: pdf.ObjectsVersion, Site: siteOf(s.id), At: now.UTC().Truncate(time.Millisecond),
 		Certificate: hex.EncodeToString(certificate[:]), Objects: pdf.ObjectsOf(pages)}
@@ -131,7 +131,8 @@ func (s *Signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]b
 	return json.MarshalIndent(o, "", "  ")
 }
 
-// Certificate returns the signing certificate, its issuers' certificates, and its key, from the configuration or else the site's own.
+// Certificate returns the signing certificate, its issuers' certificates, and its key, from the configuration or, if none are configured,
+// the site's own.
 func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypto.Signer, error) {
 	if p.Certificate == "" && p.KeyFile == "" {
 		cert, key, err := s.id.ReportCertificate(now, p.Site)
@@ -155,7 +156,7 @@ func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypt
 	return chain, key, nil
 }
 
-// maxPEM bounds a file of certificates or keys, in bytes.
+// maxPEM is the maximum size of a file of certificates or keys, in bytes.
 const maxPEM = 1 << 20
 
 func readChain(path string) ([]*x509.Certificate, error) {

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// KindReceipt is the kind of the statement that signs a receipt.
+// KindReceipt is the kind of statement that signs a receipt.
 const KindReceipt = "erasure"
 
 // ReceiptSignature is the signature of a receipt.

@@ -15,19 +15,19 @@ import (
 type Source struct {
 	find func() (*crypto.Identity, error)
 
-	mu sync.Mutex // guards the rest
+	mu sync.Mutex // guards the fields below
 	is *Signer
 	at time.Time // when is was read
 }
 
-// NewSource returns the Source of a site. find returns the site's identity, or nil if nothing is to be signed.
+// NewSource returns a site's Source. find returns the site's identity, or nil if nothing is to be signed.
 func NewSource(find func() (*crypto.Identity, error)) *Source { return &Source{find: find} }
 
-// signerAge is how long a process signs with the keys it found in the keystore before it looks again: opening it costs memory
-// and time, and keys change.
+// signerAge is how long a process keeps signing with keys from the keystore before it checks for new ones: opening the keystore costs
+// memory and time, and keys change.
 const signerAge = time.Hour
 
-// current returns the present signer; or nil if there is none.
+// current returns the current signer, or nil if there is none.
 func (s *Source) current(now time.Time) (*Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Source) WritePDF(w io.Writer, rep *report.Report, p Pages) error {
 	return err
 }
 
-// Receipt returns the signature of a receipt with the given SHA-256, or nil if the site has no keys.
+// Receipt returns the signature for a receipt with the given SHA-256, or nil if the site has no keys.
 func (s *Source) Receipt(sum [32]byte) (json.RawMessage, error) {
 	is, err := s.current(time.Now())
 	if err != nil || is == nil {

@@ -1,7 +1,6 @@
-// Package axe checks pages in a browser for accessibility, for tests.
+// Package axe checks the accessibility of pages in a browser, for tests.
 //
-// axe.min.js is axe-core 4.14.1 of Deque Systems, under the Mozilla Public License 2.0 (LICENSE),
-// unchanged.
+// axe.min.js is axe-core 4.14.1 by Deque Systems, unchanged, under the Mozilla Public License 2.0 (LICENSE).
 package axe
 
 import (
@@ -18,11 +17,11 @@ import (
 //go:embed axe.min.js
 var source string
 
-// run requests all rules of WCAG 2.2 up to level AA and the rules for good practice.
+// run requests all rules of WCAG 2.2 up to level AA and the best-practice rules.
 const run = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"]})
 	.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => n.target.join(" ") + ": " + n.html.slice(0, 200))}))))`
 
-// Violations returns the faults of the page that the browser of ctx shows, one line for each element.
+// Violations returns the faults of the page shown by the browser of ctx, one line per element.
 func Violations(ctx context.Context) ([]string, error) {
 	var answer string
 	err := chromedp.Run(ctx, chromedp.Evaluate(source+";0", nil), chromedp.Evaluate(run, &answer,

@@ -1,4 +1,4 @@
-// Package chromium opens Chromium windows for tests and collects the complaints of the browser.
+// Package chromium opens Chromium windows for tests and collects errors reported by the browser.
 package chromium
 
 import (
@@ -17,11 +17,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit ends a test that would otherwise wait forever. A walk over all pages takes minutes on a busy machine.
+// limit is the maximum duration of a test, which could otherwise wait forever. Visiting all pages takes minutes on a busy machine.
 const limit = 20 * time.Minute
 
-// Path returns the path of Chromium on this machine, under any of the names that distributions give it; empty if
-// there is none.
+// Path returns the path of Chromium on this machine, under any of the names used by distributions, or "" if it is not installed.
 func Path() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -31,13 +30,13 @@ func Path() string {
 	return ""
 }
 
-// Window opens a window of a size in pixels, without animations, in a separate process. It skips the test if there is no
-// Chromium, or if short tests are run.
+// Window opens a window of the given size in pixels, without animations, in a separate process. It skips the test if there is no Chromium
+// or only short tests run.
 func Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	path := needed(t)
 	var err error
-	for range 3 { // Chromium sometimes ends before it has started
+	for range 3 { // Chromium sometimes exits during startup
 		var b browser
 		var stop func()
 		if b, stop, err = start(path, height); err != nil {
@@ -67,8 +66,8 @@ func needed(t testing.TB) string {
 	return path
 }
 
-// Complaints collects, from now on, exceptions, messages in the console and the log, dialogs, and requests to addresses that
-// begin with none of the given ones. A missing icon of a page is not a complaint.
+// Complaints collects, from now on, exceptions, console and log messages, dialogs, and requests to addresses that begin with none of the
+// given ones. It ignores a page's missing icon.
 func Complaints(ctx context.Context, addresses ...string) func() []string {
 	var mu sync.Mutex // events arrive while a test reads earlier ones
 	var out []string

@@ -12,26 +12,25 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Pool keeps browsers for the tests of a process, since starting one costs more than most pages. A browser shows the window of
-// one test at a time, because animations in a window stop when another window hides it. Each window has its own cookies and
-// storage. The zero value is ready and safe for concurrent use; Close it when the tests have ended. A test that changes
-// settings of the whole browser, for example where downloads go, needs its own browser: see the function [Window].
+// Pool reuses browsers for the tests of a process, since starting one takes longer than most pages. A browser shows one test's window at
+// a time, because animations stop in a window hidden by another. Each window has its own cookies and storage. The zero value is ready and
+// safe for concurrent use; Close it after the tests. A test that changes browser-wide settings, for example the download folder, needs
+// its own browser: see the function [Window].
 type Pool struct {
 	mu   sync.Mutex
 	idle []browser
-	stop []func() // these end the started browsers
+	stop []func() // stop the started browsers
 }
 
 // browser is the context of a running Chromium.
 type browser struct{ context.Context }
 
-// Window is like the function of that name, but uses a browser of the pool, and returns it to the pool when the test
-// has ended.
+// Window is like the function of that name, but takes a browser from the pool and returns it when the test has ended.
 func (p *Pool) Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	path := needed(t)
 	var err error
-	for range 3 { // Chromium sometimes ends before it has started
+	for range 3 { // Chromium sometimes exits during startup
 		var b browser
 		if b, err = p.take(path, height); err != nil {
 			continue
@@ -39,7 +38,7 @@ func (p *Pool) Window(t testing.TB, width, height int) context.Context {
 		var ctx context.Context
 		var closeWindow func()
 		if ctx, closeWindow, err = b.window(width, height); err != nil {
-			continue // without this browser
+			continue // drop this browser
 		}
 		t.Cleanup(func() {
 			closeWindow()
@@ -51,7 +50,7 @@ func (p *Pool) Window(t testing.TB, width, height int) context.Context {
 	return nil
 }
 
-// window opens a window with its own cookies and storage; its context ends at the time limit of a test.
+// window opens a window with its own cookies and storage; its context ends at a test's time limit.
 func (b browser) window(width, height int) (ctx context.Context, closeWindow func(), err error) {
 	ctx, end := context.WithTimeout(b, limit)
 	commands := cdp.WithExecutor(ctx, chromedp.FromContext(b).Browser)
@@ -61,7 +60,7 @@ func (b browser) window(width, height int) (ctx context.Context, closeWindow fun
 		return nil, nil, err
 	}
 	dispose := func() {
-		// The context may have ended, and the browser together with it.
+		// The context might have ended, and the browser with it.
 		ctx, end := context.WithTimeout(context.Background(), limit)
 		defer end()
 		_ = target.DisposeBrowserContext(own).Do(cdp.WithExecutor(ctx, chromedp.FromContext(b).Browser))
@@ -85,12 +84,12 @@ func (b browser) window(width, height int) (ctx context.Context, closeWindow fun
 	return ctx, closeWindow, nil
 }
 
-// prepare sets the size of the window of ctx, and enables its events.
+// prepare sets the size of ctx's window and enables its events.
 func prepare(ctx context.Context, width, height int) error {
 	return chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), int64(height)))
 }
 
-// take returns a browser that shows no window, or a new one if there is none.
+// take returns a browser that shows no window, or a new one.
 func (p *Pool) take(path string, height int) (browser, error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -116,7 +115,7 @@ func start(path string, height int) (b browser, stop func(), err error) {
 		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("force-prefers-reduced-motion", true),
 		chromedp.WindowSize(1400, height), chromedp.WSURLReadTimeout(limit/2))
 	ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
-	// Events that are newer than the client are not a fault of the page.
+	// Events newer than the client are not a fault of the page.
 	ctx, closeBrowser := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 	stop = func() {
 		closeBrowser()
@@ -135,7 +134,7 @@ func (p *Pool) giveBack(b browser) {
 	p.idle = append(p.idle, b)
 }
 
-// Close ends the browsers.
+// Close stops the browsers.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package coordtest expresses the contract of a coordinator as a test suite that runs on every implementation.
+// Package coordtest expresses the contract of a coordinator as a test suite for every implementation.
 package coordtest
 
 import (
@@ -16,15 +16,14 @@ import (
 
 // Subject is an implementation under test.
 type Subject struct {
-	// New makes an empty coordinator and returns a function that begins sessions with it. Sessions
-	// that the test leaves open are closed by New's own cleanup.
+	// New creates an empty coordinator and returns a function that begins sessions with it. New's own cleanup closes sessions that the
+	// test leaves open.
 	New func(t *testing.T) func(node coord.NodeID) coord.Session
-	// Expire ends the node's session on the coordinator's side, as if the node had been silent; nil
-	// if that cannot be done.
+	// Expire ends the node's session at the coordinator, as if the node had been silent; nil if that is impossible.
 	Expire func(t *testing.T, node coord.NodeID)
-	// Cut separates the node from the coordinator, or reconnects it; nil if that cannot be done.
+	// Cut separates the node from the coordinator, or reconnects it; nil if that is impossible.
 	Cut func(t *testing.T, node coord.NodeID, cut bool)
-	// Patience is how long the suite waits for an event that must happen; default 40 s.
+	// Patience is how long the suite waits for a required event; default 40 s.
 	Patience time.Duration
 }
 
@@ -52,7 +51,7 @@ func state(epoch uint64, isr ...coord.NodeID) coord.State {
 	return coord.State{Epoch: epoch, ISR: isr, Replicas: isr}
 }
 
-// until receives views until one satisfies the condition.
+// until receives views until one meets the condition.
 func (s *suite) until(t *testing.T, c coord.Session, what string, pleases func(coord.View) bool) coord.View {
 	t.Helper()
 	timeout := time.After(s.Patience)
@@ -109,7 +108,7 @@ func create(t *testing.T, s *suite) {
 	if got.Version != 0 || !got.Equal(state(1, "a")) {
 		t.Errorf("got %+v", got)
 	}
-	// Create makes all shards or none.
+	// Create creates all shards or none.
 	want(t, c.Create(t.Context(), map[concordat.ShardID]coord.State{"02": state(1, "a"), shard: state(9, "a")}), concordat.ErrExists)
 	_, err = c.Read(t.Context(), "02")
 	want(t, err, concordat.ErrNotFound)
@@ -127,7 +126,7 @@ func cas(t *testing.T, s *suite) {
 	if v != 1 {
 		t.Errorf("version %d, want 1", v)
 	}
-	// One session reads what the other has written.
+	// One session reads what the other wrote.
 	got, err := a.Read(t.Context(), shard)
 	must(t, err)
 	if got.Version != 1 || !got.Equal(full) {
@@ -208,7 +207,7 @@ func live(t *testing.T, s *suite) {
 	s.until(t, b, "a told more", func(v coord.View) bool { return v.Live["a"] == n })
 	must(t, a.Close())
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
-	// The same node again is a different incarnation.
+	// Announcing the same node again gives a different incarnation.
 	if again := s.announce(t, s.join("a"), "a"); again == me {
 		t.Errorf("incarnation %s came back", again)
 	}
@@ -228,7 +227,7 @@ func by(t *testing.T, s *suite) {
 	want(t, err, coord.ErrSession)
 }
 
-// views checks that views reach everyone, never go back, and end with the newest.
+// views checks that views reach every session, never go back, and end with the newest.
 func views(t *testing.T, s *suite) {
 	a, b := s.join("a"), s.join("b")
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(0, "a")}))
@@ -341,7 +340,7 @@ func cut(t *testing.T, s *suite) {
 		if time.Now().After(deadline) {
 			t.Fatal("online without a coordinator")
 		}
-		time.Sleep(10 * time.Millisecond) // users of Online poll it too
+		time.Sleep(10 * time.Millisecond) // users of Online poll it, too
 	}
 	if got := a.Confirmed(); got != "" {
 		t.Errorf("confirmed without a coordinator: %q", got)

@@ -1,5 +1,5 @@
-// Package corpora reads the evaluation text that tests and benchmarks use. The environment variable
-// CONCORDAT_CORPORA names the folder; without it, every function skips the test and gives that reason.
+// Package corpora reads the evaluation texts for tests and benchmarks. The environment variable CONCORDAT_CORPORA sets the folder;
+// without it, every function skips the test and states that reason.
 package corpora
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Doc is a document of a corpus. Name is its path or identity there.
+// Doc is a document of a corpus. Name is its path or identity in the corpus.
 type Doc struct{ Name, Title, Text string }
 
-// Dir returns the folder of the corpora, or skips.
+// Dir returns the folder of the corpora, or skips the test.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("CONCORDAT_CORPORA")
@@ -28,7 +28,7 @@ func Dir(tb testing.TB) string {
 	return dir
 }
 
-// open returns the uncompressed bytes of a file below Dir.
+// open returns the decompressed bytes of a file below Dir.
 func open(tb testing.TB, path string) io.Reader {
 	tb.Helper()
 	f, err := os.Open(filepath.Join(Dir(tb), path))
@@ -54,7 +54,7 @@ func open(tb testing.TB, path string) io.Reader {
 	return f
 }
 
-// Lines calls each with the lines of a file below Dir, uncompressed, until it returns false.
+// Lines calls each with the decompressed lines of a file below Dir until it returns false.
 func Lines(tb testing.TB, path string, each func(line string) bool) {
 	tb.Helper()
 	sc := bufio.NewScanner(open(tb, path))
@@ -105,7 +105,7 @@ func Reviews(tb testing.TB, n int) []Doc {
 	return out
 }
 
-// Histories returns the first n chapters of bulk-zh-histories-modern, their sentences joined.
+// Histories returns the first n chapters of bulk-zh-histories-modern, with their sentences joined.
 func Histories(tb testing.TB, n int) []Doc {
 	tb.Helper()
 	var out []Doc

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Used returns the processor time that all threads of the process have used.
+// Used returns the processor time used by all threads of the process.
 func Used() time.Duration { return of(syscall.RUSAGE_SELF) }
 
-// Children returns the processor time of the processes that this one has started and waited for.
+// Children returns the processor time of child processes that have been waited for.
 func Children() time.Duration { return of(syscall.RUSAGE_CHILDREN) }
 
 func of(who int) time.Duration {
@@ -29,7 +29,7 @@ func Report(b *testing.B, start time.Duration, n int, unit string) {
 	b.ReportMetric(float64((Used()-start).Nanoseconds())/float64(n), "cpu-ns/"+unit)
 }
 
-// Rate reports, as UNITS/cpu-s, how many of n units were done in each second of processor time since Used returned start.
+// Rate reports, as UNITS/cpu-s, how many of n units were completed per second of processor time since Used returned start.
 func Rate(b *testing.B, start time.Duration, n int, units string) {
 	b.Helper()
 	b.ReportMetric(float64(n)/(Used()-start).Seconds(), units+"/cpu-s")

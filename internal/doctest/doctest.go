@@ -1,4 +1,4 @@
-// Package doctest reads the documents of the project, and finds the command lines in them.
+// Package doctest reads the project's documents and finds command lines in them.
 package doctest
 
 import (
@@ -14,11 +14,11 @@ import (
 // Command is a command line in a document.
 type Command struct {
 	Page  string   // path of the document
-	Args  []string // after the name of the program
-	Whole bool     // the command is alone on a line of a block; in running text, arguments may be left out
+	Args  []string // arguments after the program's name
+	Whole bool     // whether the command is alone on a line of a block; running text can omit arguments
 }
 
-// Pages returns the documents of the project, by path; root is the path of the project's folder.
+// Pages returns the project's documents by path; root is the path of the project's folder.
 func Pages(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -56,7 +56,7 @@ var (
 	variable  = regexp.MustCompile(`^[A-Z_]+=`)
 )
 
-// Blocks returns the blocks of commands in a document.
+// Blocks returns a document's blocks of commands.
 func Blocks(text string) []string {
 	var out []string
 	for _, m := range codeBlock.FindAllStringSubmatch(text, -1) {
@@ -65,7 +65,7 @@ func Blocks(text string) []string {
 	return out
 }
 
-// Commands returns the command lines of the program in all documents below root.
+// Commands returns the program's command lines in all documents below root.
 func Commands(t *testing.T, root, program string) []Command {
 	t.Helper()
 	var out []Command
@@ -86,7 +86,7 @@ func Commands(t *testing.T, root, program string) []Command {
 	return out
 }
 
-// commandLine returns the arguments of a line that runs the program.
+// commandLine returns the arguments in a line that runs the program.
 func commandLine(t *testing.T, program, line string) ([]string, bool) {
 	t.Helper()
 	all := words(t, line)
@@ -105,7 +105,7 @@ func commandLine(t *testing.T, program, line string) ([]string, bool) {
 	return args, true
 }
 
-// words splits a line like a shell, handling quotes and nothing else.
+// words splits a line like a shell, but supports only quotes.
 func words(t *testing.T, line string) []string {
 	t.Helper()
 	var out []string

@@ -43,8 +43,7 @@ type Federation struct {
 	Sites []*Site
 }
 
-// Join returns a federation with one site for each answerer, all serving Epoch with the scheme. The sites end
-// with the test.
+// Join returns a federation with one site per answerer, all serving Epoch with the scheme. The sites stop when the test ends.
 func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer) *Federation {
 	t.Helper()
 	f := New(t, len(answerers), scheme)
@@ -54,8 +53,8 @@ func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer
 	return f
 }
 
-// New returns a federation of n sites that refuse everything until Answer sets their answerers. It is meant
-// for answerers that must first know the identity of their site.
+// New returns a federation of n sites that refuse everything until Answer sets their answerers. Use it for answerers that must first know
+// their site's identity.
 func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *federation.ServerOptions)) *Federation {
 	t.Helper()
 	f := &Federation{t: t}
@@ -79,18 +78,18 @@ func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *fed
 	return f
 }
 
-// Answer lets a answer questions for site i from now on.
+// Answer makes a answer queries for site i from now on.
 func (f *Federation) Answer(i int, a concordat.Answerer) { f.Sites[i].Answer(a) }
 
 // ID returns the identity of site i.
 func (f *Federation) ID(i int) concordat.SiteID { return f.Sites[i].ID }
 
-// Partner returns site j as site i sees it, always the same one.
+// Partner returns site j as seen by site i, always the same one.
 func (f *Federation) Partner(i, j int) *federation.Client {
 	return f.Sites[i].Client(f.t, f.Sites[j])
 }
 
-// Partners returns all other sites as site i sees them, in their order.
+// Partners returns all other sites in order, as seen by site i.
 func (f *Federation) Partners(i int) []concordat.Partner {
 	var ps []concordat.Partner
 	for j := range f.Sites {
@@ -101,7 +100,7 @@ func (f *Federation) Partners(i int) []concordat.Partner {
 	return ps
 }
 
-// NewSite returns a site that does not serve yet. It has a listener on loopback.
+// NewSite returns a site that is not yet serving. It has a listener on loopback.
 func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,7 +123,7 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	return s
 }
 
-// Serve returns the site, which is served at a new address with its own Epochs and an answerer.
+// Serve starts serving the site at a new address with its own Epochs and an answerer, and returns it.
 func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o federation.ServerOptions) *Site {
 	t.Helper()
 	v := NewSite(t, "")
@@ -136,10 +135,10 @@ func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o f
 	return v
 }
 
-// Answer lets a answer questions for the site from now on.
+// Answer makes a answer queries for the site from now on.
 func (s *Site) Answer(a concordat.Answerer) { s.answerer.set(a) }
 
-// Member returns the site as others know it.
+// Member returns the site as seen by others.
 func (s *Site) Member(state federation.State) federation.Member {
 	id, card := s.Roster.Self()
 	return federation.Member{Site: id.Site(), State: state, Card: card}
@@ -167,10 +166,10 @@ func (s *Site) Start(t testing.TB) {
 	t.Cleanup(s.stop)
 }
 
-// Stop stops serving, as a shutdown does.
+// Stop stops serving, like a shutdown.
 func (s *Site) Stop() { s.stop() }
 
-// Restart serves again at the same address, after Stop.
+// Restart serves again at the same address after Stop.
 func (s *Site) Restart(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", s.URL[len("https://"):])
@@ -181,7 +180,7 @@ func (s *Site) Restart(t testing.TB) {
 	s.Start(t)
 }
 
-// Client returns the other site as s sees it.
+// Client returns the other site as seen by s.
 func (s *Site) Client(t testing.TB, other *Site) *federation.Client {
 	id, _ := other.Roster.Self()
 	c := s.clients[id.Site()]
@@ -192,7 +191,7 @@ func (s *Site) Client(t testing.TB, other *Site) *federation.Client {
 	return c
 }
 
-// NewClient returns the other site as s sees it, with options.
+// NewClient is Client with options.
 func (s *Site) NewClient(t testing.TB, other *Site, o federation.ClientOptions) *federation.Client {
 	id, _ := other.Roster.Self()
 	c := federation.NewClient(id.Site(), s.Roster, s.Order, o)
@@ -210,7 +209,7 @@ type Roster struct {
 
 var _ federation.Roster = (*Roster)(nil)
 
-// NewRoster returns the roster of a new site without partners that is reached at url.
+// NewRoster returns the roster of a new site without partners, which is reached at url.
 func NewRoster(t testing.TB, url string) *Roster {
 	t.Helper()
 	id, err := crypto.New(time.Now(), rand.Reader)
@@ -228,7 +227,7 @@ func (r *Roster) Use(t testing.TB, id *crypto.Identity, url string) {
 	r.Replace(t, id, url, time.Now())
 }
 
-// Replace is like Use, but at another time.
+// Replace is like Use at a different time.
 func (r *Roster) Replace(t testing.TB, id *crypto.Identity, url string, now time.Time) {
 	t.Helper()
 	fields := crypto.CardFields{Name: "site at " + url, URLs: []string{url}, Modes: crypto.ModeSealed}
@@ -241,7 +240,7 @@ func (r *Roster) Replace(t testing.TB, id *crypto.Identity, url string, now time
 	r.self, r.card = id, card
 }
 
-// Back presents an older card of the site again.
+// Back restores an older card of the site.
 func (r *Roster) Back(c *crypto.Card) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -288,7 +287,7 @@ func (r *Roster) Renew(_ context.Context, c *crypto.Card) error {
 	return nil
 }
 
-// Set stores a partner, replacing what was known about it.
+// Set stores a partner, replacing all earlier data about it.
 func (r *Roster) Set(m federation.Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,7 +320,7 @@ func (k *Epochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return s, ok
 }
 
-// Give gives a member the bytes of a grant; nil revokes the grant.
+// Give provides a member with the bytes of a grant; nil revokes the grant.
 func (k *Epochs) Give(to concordat.SiteID, grant []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -341,7 +340,7 @@ func (k *Epochs) Grant(_ context.Context, to concordat.SiteID, _ concordat.Feder
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no member"}
 }
 
-// switchboard passes questions to the current answerer.
+// switchboard passes queries to the current answerer.
 type switchboard struct {
 	mu sync.Mutex
 	a  concordat.Answerer

@@ -9,17 +9,17 @@ import (
 	"concordat"
 )
 
-// Site and Scheme are those of every index under test.
+// Site and Scheme belong to every index under test.
 const (
 	Site   = concordat.SiteID("here")
 	Scheme = concordat.Scheme("test@0123456789abcdef")
 )
 
-// Generator makes documents whose fingerprints are near one another, so that questions have
-// answers. The same seed gives the same documents.
+// Generator generates documents whose fingerprints are near each other, so that queries have answers. The same seed gives the same
+// documents.
 type Generator struct {
 	r     *rand.Rand
-	words *rand.Rand // of terms
+	words *rand.Rand // for terms
 	roots []concordat.Fingerprint
 }
 
@@ -81,7 +81,7 @@ func (g *Generator) Profile(library concordat.LibraryID, id concordat.DocumentID
 	return p
 }
 
-// Query returns a question of n fingerprints, about half of them near known ones.
+// Query returns a query of n fingerprints, about half of them near known ones.
 func (g *Generator) Query(n int) *concordat.Query {
 	q := &concordat.Query{Scheme: Scheme, MaxDistance: g.r.IntN(40), Probe: concordat.Probe(g.r.IntN(2))}
 	if g.r.IntN(3) == 0 {

@@ -1,5 +1,5 @@
-// Package indextest expresses the contract of a concordat.Index by a suite of tests that every implementation
-// must pass, and by Oracle, an implementation so plain that it can be checked by reading.
+// Package indextest expresses the contract of a concordat.Index by a test suite that every implementation must pass, and by Oracle, an
+// implementation so simple that it can be verified by reading.
 package indextest
 
 import (
@@ -12,8 +12,7 @@ import (
 	"concordat"
 )
 
-// Oracle is a concordat.Index in memory that compares every question with every sentence. Safe for
-// concurrent use.
+// Oracle is a concordat.Index in memory that compares every query fingerprint with every sentence. It is safe for concurrent use.
 type Oracle struct {
 	Site   concordat.SiteID
 	Scheme concordat.Scheme
@@ -96,7 +95,7 @@ func (o *Oracle) Document(_ context.Context, r concordat.Ref) (*concordat.Docume
 	return &d, nil
 }
 
-// Match compares every question with every sentence.
+// Match compares every query fingerprint with every sentence.
 func (o *Oracle) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
 	if q.Scheme != o.Scheme {
 		return nil, fmt.Errorf("scheme %s, not %s: %w", q.Scheme, o.Scheme, concordat.ErrScheme)
@@ -120,7 +119,7 @@ func (o *Oracle) Match(ctx context.Context, q *concordat.Query) (*concordat.Answ
 	return a, nil
 }
 
-// near returns all matches of one asked fingerprint, in order.
+// near returns all matches of one query fingerprint, in order.
 func (o *Oracle) near(q *concordat.Query, i int, f concordat.Fingerprint) []concordat.Match {
 	var ms []concordat.Match
 	for r, p := range o.docs {
@@ -142,7 +141,7 @@ func (o *Oracle) near(q *concordat.Query, i int, f concordat.Fingerprint) []conc
 	return ms
 }
 
-// holders returns the number of documents that have exactly the fingerprint f.
+// holders returns the number of documents that contain exactly the fingerprint f.
 func (o *Oracle) holders(f concordat.Fingerprint) int {
 	n := 0
 	for _, p := range o.docs {
@@ -153,8 +152,8 @@ func (o *Oracle) holders(f concordat.Fingerprint) int {
 	return n
 }
 
-// Reaches reports whether a probe finds g from f, implemented from the definition: some band is
-// equal, or, with ProbeOne, differs in one of its five nibbles.
+// Reaches reports whether a probe finds g from f, following the definition: some band is equal, or, with ProbeOne, differs in one of its
+// five nibbles.
 func Reaches(p concordat.Probe, f, g concordat.Fingerprint) bool {
 	for band := range concordat.Bands {
 		differing := 0

@@ -16,17 +16,17 @@ import (
 
 // Subject is an implementation under test.
 type Subject struct {
-	// Open returns a new empty index of Site and Scheme, which it closes when the test ends.
+	// Open returns a new empty index of Site and Scheme, and closes it when the test ends.
 	Open func(t *testing.T) concordat.Index
-	// Reopen closes the index and opens it again from the data that it left; nil if it leaves none.
+	// Reopen closes the index and opens it again from its stored data; nil if it stores none.
 	Reopen func(t *testing.T, x concordat.Index) concordat.Index
-	// Disturb does something that must not change any answer, for example a merge; nil for nothing.
+	// Disturb does something that must not change any answer, for example a merge; nil: nothing.
 	Disturb func(t *testing.T, x concordat.Index)
-	// Also is another way to ask x, whose answers must be the same; nil if there is none.
+	// Also returns another way to query x, which must give the same answers; nil if there is no other way.
 	Also func(x concordat.Index) concordat.Matcher
 }
 
-// Run runs the contract.
+// Run tests the contract.
 func Run(t *testing.T, s Subject) {
 	t.Run("empty", s.empty)
 	t.Run("guarantees", s.guarantees)
@@ -49,7 +49,7 @@ func put(t *testing.T, x concordat.Index, ps ...*concordat.Profile) {
 	}
 }
 
-// ask returns the answer of x, and fails the test if another way to ask differs.
+// ask returns the answer of x, and fails the test if Also gives a different one.
 func (s *Subject) ask(t *testing.T, x concordat.Index, q *concordat.Query) *concordat.Answer {
 	t.Helper()
 	a, err := x.Match(t.Context(), q)
@@ -88,9 +88,8 @@ func (s *Subject) empty(t *testing.T) {
 	}
 }
 
-// guarantees tests the guarantees of Manku, Jain and Das Sarma 2007, section 3: pairs that differ in at most
-// Complete bits share a band; pairs that differ in at most CompleteNibbles nibbles have a band in which at
-// most one differs.
+// guarantees tests the guarantees of Manku, Jain and Das Sarma 2007, section 3. Pairs that differ in at most Complete bits share a band;
+// pairs that differ in at most CompleteNibbles nibbles have a band with at most one different nibble.
 func (s *Subject) guarantees(t *testing.T) {
 	g, x := NewGenerator(11, 1), s.Open(t)
 	p := g.Profile("l", "d", 0)
@@ -272,7 +271,7 @@ func (s *Subject) same(t *testing.T, x concordat.Index, o *Oracle, q *concordat.
 	}
 }
 
-// repeats tests a sentence that is in many documents, and many times in one of them.
+// repeats tests a sentence that occurs in many documents, and many times in one of them.
 func (s *Subject) repeats(t *testing.T) {
 	g, x := NewGenerator(16, 1), s.Open(t)
 	f := g.Random()
@@ -344,7 +343,7 @@ func (s *Subject) cancelled(t *testing.T) {
 	}
 }
 
-// random does the same random work on the index and the oracle and compares all answers.
+// random performs the same random work on the index and the oracle and compares all answers.
 func (s *Subject) random(t *testing.T) {
 	seeds := uint64(4)
 	if testing.Short() {
@@ -381,8 +380,8 @@ func (s *Subject) random(t *testing.T) {
 	}
 }
 
-// concurrent puts versions of documents while asking: no answer may hold a part of a version, and
-// every acknowledged version or a later one must be seen.
+// concurrent puts versions of documents while querying: no answer may contain only part of a version, and every acknowledged version or a
+// later one must be visible.
 func (s *Subject) concurrent(t *testing.T) {
 	const documents, versions, sentences = 4, 12, 30
 	g, x := NewGenerator(19, 1), s.Open(t)
@@ -400,7 +399,7 @@ func (s *Subject) concurrent(t *testing.T) {
 		return p
 	}
 	var mu sync.Mutex
-	var acknowledged [documents]int // number of the version, from 1
+	var acknowledged [documents]int // version numbers, starting at 1
 	var writers, readers sync.WaitGroup
 	stop := make(chan struct{})
 	for doc := range documents {
@@ -452,7 +451,7 @@ func (s *Subject) concurrent(t *testing.T) {
 	readers.Wait()
 }
 
-// wholeVersion checks that the answer holds one whole version of a document, not before atLeast.
+// wholeVersion checks that the answer contains one whole version of a document, not before atLeast.
 func wholeVersion(t *testing.T, ms []concordat.Match, doc, sentences, atLeast int) {
 	n, titles := 0, map[string]int{}
 	for _, m := range ms {
@@ -476,7 +475,7 @@ func wholeVersion(t *testing.T, ms []concordat.Match, doc, sentences, atLeast in
 	}
 }
 
-// oneVersion checks that a text answer holds one version of a document, not before atLeast.
+// oneVersion checks that a text answer contains one version of a document, not before atLeast.
 func oneVersion(t *testing.T, ms []concordat.TextMatch, doc, atLeast int) {
 	n, version := 0, 0
 	for _, m := range ms {

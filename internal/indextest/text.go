@@ -14,14 +14,13 @@ import (
 	"concordat"
 )
 
-// vocabulary is the number of terms of generated documents.
+// vocabulary is the number of terms in generated documents.
 const vocabulary = 40
 
-// term returns term number i of the vocabulary, spread over all values.
+// term returns term i of the vocabulary, spread over all values.
 func term(i int) concordat.Term { return concordat.Term(uint32(i) * 0x9e3779b1) }
 
-// cell returns cell number i. There are as many cells as terms; some of them are neighbours, and the very last cell is
-// among them.
+// cell returns cell i. There are as many cells as terms, including some neighbours and the very last cell.
 func cell(i int) concordat.Cell {
 	if i%4 == 3 {
 		return concordat.Cells - 1 - concordat.Cell(i/4)
@@ -29,7 +28,7 @@ func cell(i int) concordat.Cell {
 	return concordat.CellOf(i%8 == 1, i%concordat.Bands, uint32(i)*0x9e3779b1)
 }
 
-// length returns the number of occurrences of terms.
+// length returns the number of term occurrences.
 func length(doc []concordat.TermCount) (n int) {
 	for _, t := range doc {
 		n += t.Count
@@ -37,7 +36,7 @@ func length(doc []concordat.TermCount) (n int) {
 	return n
 }
 
-// Terms returns the terms of a text, few of which are frequent, or none.
+// Terms returns the terms of a text, only a few of them frequent, or none.
 func (g *Generator) Terms() []concordat.TermCount {
 	var out []concordat.TermCount
 	if g.words.IntN(8) == 0 {
@@ -57,7 +56,7 @@ func (g *Generator) Terms() []concordat.TermCount {
 	return out
 }
 
-// Cells returns the cells of a text, few of which are frequent, or nil if they are not known.
+// Cells returns the cells of a text, only a few of them frequent, or nil for unknown.
 func (g *Generator) Cells() []concordat.Cell {
 	if g.words.IntN(4) == 0 {
 		return nil
@@ -72,7 +71,7 @@ func (g *Generator) Cells() []concordat.Cell {
 	return slices.Compact(out)
 }
 
-// TextQuery returns a question of n windows, in half of the cases by cells.
+// TextQuery returns a query of n windows, by cells in half of the cases.
 func (g *Generator) TextQuery(n int) *concordat.TextQuery {
 	q := &concordat.TextQuery{Cells: g.words.IntN(2) == 0, AverageLength: 1 + 99*g.words.Float64(), Limit: 1 + g.words.IntN(4)}
 	for range n {
@@ -95,7 +94,7 @@ func (g *Generator) TextQuery(n int) *concordat.TextQuery {
 	return q
 }
 
-// TextStats counts the documents that hold each term.
+// TextStats counts the documents that contain each term.
 func (o *Oracle) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -166,11 +165,11 @@ func (o *Oracle) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 	return a, nil
 }
 
-// score is the formula of concordat.TextQuery.
+// score implements the formula of concordat.TextQuery.
 func score(length int, doc []concordat.TermCount, window []concordat.WeightedTerm, average float64) float64 {
 	const k1, b = 1.2, 0.75
 	length = min(length, 1<<18-1)
-	unit := 1 // all below the four highest digits
+	unit := 1 // value of the lowest of the four digits kept
 	for length/unit >= 16 {
 		unit *= 2
 	}
@@ -187,8 +186,8 @@ func score(length int, doc []concordat.TermCount, window []concordat.WeightedTer
 	return sum
 }
 
-// sameText fails the test if x and the oracle count or search differently. Scores may differ in
-// their last bits, since the order of operations is free; equal scores must stay equal.
+// sameText fails the test if x and the oracle count or search differently. Scores may differ in their last bits, since the order of
+// operations is unspecified; equal scores must remain equal.
 func (s *Subject) sameText(t *testing.T, x concordat.Index, o *Oracle, q *concordat.TextQuery) {
 	t.Helper()
 	var terms []concordat.Term
@@ -223,7 +222,7 @@ func (s *Subject) sameText(t *testing.T, x concordat.Index, o *Oracle, q *concor
 func (s *Subject) texts(t *testing.T) {
 	g, x := NewGenerator(20, 1), s.Open(t)
 	o := &Oracle{Site: Site, Scheme: Scheme}
-	s.sameText(t, x, o, g.TextQuery(3)) // a question about nothing
+	s.sameText(t, x, o, g.TextQuery(3)) // a query without content
 	for i := range 50 {
 		p := g.Profile(concordat.LibraryID(fmt.Sprintf("lib%d", i%4)), concordat.DocumentID(fmt.Sprintf("d%02d", i)), 2)
 		if i%2 == 0 { // all alike: the order of identities decides

@@ -1,3 +1,3 @@
-// Package layers tests the import rules of the project: who may import whom, and which packages touch files, the
-// network, the clock or goroutines. The table is that of doc/design.md.
+// Package layers tests the project's import rules: which packages may import which, and which may use files, the network, the clock or
+// goroutines. doc/design.md contains the same table.
 package layers

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Put stores a file and returns the asset that refers to it in a notice.
+// Put stores a file and returns the asset for referring to it in a notice.
 func (p *Platform) Put(id, name string, content []byte) map[string]any {
 	p.with(func() { p.files[id] = content })
 	sum := sha256.Sum256(content)
@@ -35,7 +35,7 @@ func (p *Platform) asset(rw http.ResponseWriter, r *http.Request) {
 		http.NotFound(rw, r)
 	default:
 		rw.Header().Set("Content-Type", "text/plain")
-		_, _ = rw.Write(content) // a caller that has disconnected fails its own test
+		_, _ = rw.Write(content) // a disconnected caller fails its own test
 	}
 }
 
@@ -69,7 +69,7 @@ func (p *Platform) report(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, http.StatusCreated, one)
 }
 
-// wrong returns the faults that a platform would find in a report.
+// wrong returns the faults in a report that a platform would find.
 func (r Report) wrong() string {
 	text := func(k string) string { s, _ := r[k].(string); return s }
 	if text("assetId") == "" || text("type") == "" {
@@ -103,7 +103,7 @@ func (p *Platform) Reports(asset string) []Report {
 	return out
 }
 
-// Await skips skip reports of an asset with the given progress, waits for the next one, and returns it.
+// Await skips an asset's first skip reports with the given progress, then waits for the next one and returns it.
 func (p *Platform) Await(ctx context.Context, asset, progress string, skip int) Report {
 	p.t.Helper()
 	for {

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Launch makes the browser sign in to the tool with the claims of a launch, overridden by the given
-// ones, and returns the answer to its last step; change, if not nil, may change the form sent in that
-// step.
+// Launch makes the browser sign in to the tool with the claims of a launch, overridden by the given ones, and returns the answer to the
+// last step. Unless nil, change can modify the form sent in that step.
 func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[string]any, change func(url.Values)) *http.Response {
 	p.t.Helper()
 	at, form := p.Leave(browser, loginURL, claims)
@@ -26,8 +25,7 @@ func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[stri
 	return resp
 }
 
-// Leave is the part of Launch before the last step. It returns the address to which the form is sent, and the
-// content of the form.
+// Leave performs Launch up to the last step. It returns the address that receives the form, and the form's content.
 func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[string]any) (at string, form url.Values) {
 	p.t.Helper()
 	p.with(func() { p.pending = claims })
@@ -37,7 +35,7 @@ func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[strin
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // read
+	defer func() { _ = resp.Body.Close() }() // only read
 	var out struct{ At, State, Token string }
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
 		p.t.Fatalf("the tool did not send the browser to the platform: %s, %v", resp.Status, err)
@@ -63,7 +61,7 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") { // the caller is a real browser
 		rw.Header().Set("Content-Type", "text/html")
-		_ = page.Execute(rw, []string{q.Get("redirect_uri"), q.Get("state"), p.Sign(all)}) // a browser that disconnected fails its own test
+		_ = page.Execute(rw, []string{q.Get("redirect_uri"), q.Get("state"), p.Sign(all)}) // a disconnected browser fails its own test
 		return
 	}
 	answer(rw, http.StatusOK, map[string]string{"At": q.Get("redirect_uri"), "State": q.Get("state"), "Token": p.Sign(all)})
@@ -71,19 +69,19 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 
 var page = template.Must(template.New("").Parse(`<!doctype html><title>platform</title><form method="post" action="{{index . 0}}"><input type="hidden" name="state" value="{{index . 1}}"><input type="hidden" name="id_token" value="{{index . 2}}"></form><script>document.forms[0].submit()</script>`))
 
-// Next sets the claims of the next launch, for a browser that goes to LoginAt by itself.
+// Next sets the claims of the next launch, for a browser that opens LoginAt itself.
 func (p *Platform) Next(claims map[string]any) { p.with(func() { p.pending = claims }) }
 
-// LoginAt is where a browser starts a launch.
+// LoginAt returns the address at which a browser starts a launch.
 func (p *Platform) LoginAt(loginURL string) string {
 	return loginURL + "?" + url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"}, "client_id": {Client}}.Encode()
 }
 
-// returned takes the answer to a deep linking request.
+// returned receives the answer to a deep linking request.
 func (p *Platform) returned(rw http.ResponseWriter, r *http.Request) {
 	p.with(func() { p.answers = append(p.answers, r.PostFormValue("JWT")) })
 	rw.Header().Set("Content-Type", "text/html")
-	_, _ = io.WriteString(rw, "<!doctype html><title>back</title><h1 id=back>back at the platform</h1>") // as above
+	_, _ = io.WriteString(rw, "<!doctype html><title>back</title><h1 id=back>back at the platform</h1>") // errors fail the browser's test
 }
 
 // Answers returns the answers to deep linking requests.

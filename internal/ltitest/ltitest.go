@@ -1,5 +1,5 @@
-// Package ltitest has a learning platform for tests. It speaks LTI 1.3 over real HTTP with real signatures, serves files, accepts
-// reports, and sends false data when a test requests that.
+// Package ltitest provides a learning platform for tests. It speaks LTI 1.3 over real HTTP with real signatures, serves files, accepts
+// reports, and sends false data on request.
 package ltitest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Client and Deployment are the ids by which the platform knows the tool.
+// Client and Deployment identify the tool on the platform.
 const (
 	Client     = "client-1"
 	Deployment = "1"
@@ -30,7 +30,7 @@ const (
 	prefix = "https://purl.imsglobal.org/spec/lti/claim/"
 )
 
-// Report is a report as the platform received it.
+// Report is a report as received by the platform.
 type Report map[string]any
 
 // Platform is a learning platform. Its methods are safe for concurrent use.
@@ -38,24 +38,24 @@ type Platform struct {
 	*httptest.Server
 	t testing.TB
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	key     *rsa.PrivateKey
 	kid     string
-	toolURL string // where the tool's keys are
+	toolURL string // address of the tool's keys
 	files   map[string][]byte
 	reports []Report
-	changed chan struct{} // closed and replaced with every report
+	changed chan struct{} // closed and replaced on every report
 	tokens  map[string][]string
-	handler map[string]string // by type of notice
-	failing map[string]int    // how often a path still answers 503
-	moved   map[string]string // path of a file to the target of its redirection
-	seen    map[string]int    // requests by path
+	handler map[string]string // address by type of notice
+	failing map[string]int    // number of 503 answers still to give, by path
+	moved   map[string]string // target of a file's redirect, by path
+	seen    map[string]int    // number of requests by path
 	jti     map[string]bool
-	pending map[string]any // of the next launch
+	pending map[string]any // claims of the next launch
 	answers []string
 }
 
-// New starts a platform, which ends with the test.
+// New starts a platform and stops it when the test ends.
 func New(t testing.TB) *Platform {
 	t.Helper()
 	p := &Platform{t: t, files: map[string][]byte{}, changed: make(chan struct{}), tokens: map[string][]string{}, handler: map[string]string{},
@@ -98,7 +98,7 @@ func (p *Platform) TokenURL() string { return p.URL + "/token" }
 // KeysURL returns the address of the platform's keys.
 func (p *Platform) KeysURL() string { return p.URL + "/jwks" }
 
-// Tool tells the platform where the tool's keys are.
+// Tool sets the address of the tool's keys.
 func (p *Platform) Tool(keysURL string) { p.with(func() { p.toolURL = keysURL }) }
 
 func (p *Platform) with(f func()) {
@@ -119,10 +119,10 @@ func (p *Platform) Rotate(kid string) {
 // Fail makes the next n requests for a path fail with 503.
 func (p *Platform) Fail(path string, n int) { p.with(func() { p.failing[path] = n }) }
 
-// Move makes the address of a file redirect.
+// Move makes a file's address redirect.
 func (p *Platform) Move(id, to string) { p.with(func() { p.moved[id] = to }) }
 
-// Requests returns how often a path was requested.
+// Requests returns the number of requests for a path.
 func (p *Platform) Requests(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *Platform) Requests(path string) int {
 func answer(rw http.ResponseWriter, code int, v any) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(code)
-	_ = json.NewEncoder(rw).Encode(v) // a caller that disconnected fails its own test
+	_ = json.NewEncoder(rw).Encode(v) // a disconnected caller fails its own test
 }
 
 func (p *Platform) jwks(rw http.ResponseWriter, _ *http.Request) {
@@ -149,7 +149,7 @@ func (p *Platform) Sign(claims map[string]any) string {
 	return SignWith(p.t, p.key, p.kid, claims)
 }
 
-// SignWith signs claims with any key.
+// SignWith signs claims with the given key.
 func SignWith(t testing.TB, key *rsa.PrivateKey, kid string, claims map[string]any) string {
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, nil)
 	if err != nil {
@@ -163,7 +163,7 @@ func SignWith(t testing.TB, key *rsa.PrivateKey, kid string, claims map[string]a
 	return raw
 }
 
-// Claims returns the claims of every message, overridden by more; a nil value removes one.
+// Claims returns the claims of every message, overridden by more; a nil value removes a claim.
 func (p *Platform) Claims(more map[string]any) map[string]any {
 	c := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(5 * time.Minute).Unix(),
 		"nonce":            rand.Text(),
@@ -216,13 +216,13 @@ func (p *Platform) token(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, http.StatusOK, map[string]any{"access_token": t, "token_type": "Bearer", "expires_in": 3600, "scope": r.PostForm.Get("scope")})
 }
 
-// proof checks a token of the tool with its published keys.
+// proof verifies a token from the tool with the tool's published keys.
 func (p *Platform) proof(ctx context.Context, raw string) (*jwt.Claims, error) {
 	var c jwt.Claims
 	return &c, p.FromTool(ctx, raw, &c)
 }
 
-// FromTool checks a token of the tool with its published keys and decodes its claims.
+// FromTool verifies a token from the tool with the tool's published keys and decodes its claims.
 func (p *Platform) FromTool(ctx context.Context, raw string, claims any) error {
 	p.mu.Lock()
 	at := p.toolURL
@@ -235,7 +235,7 @@ func (p *Platform) FromTool(ctx context.Context, raw string, claims any) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // read
+	defer func() { _ = resp.Body.Close() }() // only read
 	var set jose.JSONWebKeySet
 	if err := json.NewDecoder(resp.Body).Decode(&set); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (p *Platform) Handler(notice string) string {
 	return p.handler[notice]
 }
 
-// Submission returns the claims of a notice that files were submitted by a learner.
+// Submission returns the claims of a notice that a learner submitted files.
 func (p *Platform) Submission(learner string, more map[string]any, assets ...map[string]any) map[string]any {
 	c := p.Claims(map[string]any{
 		"/notice": map[string]any{"id": rand.Text(), "type": "LtiAssetProcessorSubmissionNotice",

@@ -1,5 +1,5 @@
-// Package ports gives tests loopback ports for programs that must be told where to listen before they start. The ports stay free
-// even while a killed program is being restarted, because the system never assigns them of its own accord.
+// Package ports provides tests with loopback ports for programs that need to be told where to listen before they start. The ports remain
+// free while a killed program is being restarted, because the system never assigns them by itself.
 package ports
 
 import (
@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Ports come in blocks from first to end, below those that Linux (from 32,768) and other systems (from 49,152) assign to anyone who
-// asks for any port, including client connections. The package listens at the first port of a block as long as the others are in use,
-// so that no other process takes the same block.
+// Ports come in blocks from first to end, below the ports that Linux (from 32,768) and other systems (from 49,152) assign when any port
+// will do, including for client connections. The package listens at a block's first port as long as the others are in use, so that no
+// other process takes the same block.
 const first, end, block = 12_000, 32_000, 64
 
 // Free returns n consecutive ports, fewer than 64, that belong to the caller until the test ends.
@@ -26,7 +26,7 @@ func Free(t testing.TB, n int) []int {
 	return ports
 }
 
-// Take is like Free, without a test: the ports belong to the caller until release is called.
+// Take is like Free without a test: the ports belong to the caller until release is called.
 func Take(n int) (ports []int, release func(), err error) {
 	if n >= block {
 		return nil, nil, fmt.Errorf("%d ports: at most %d can be had", n, block-1)
@@ -36,7 +36,7 @@ func Take(n int) (ports []int, release func(), err error) {
 		from := first + (os.Getpid()+i)%blocks*block
 		guard, err := listen(from)
 		if err != nil {
-			continue // the port is in use by someone else
+			continue // another program uses the port
 		}
 		for p := from + 1; p <= from+n; p++ {
 			var l net.Listener

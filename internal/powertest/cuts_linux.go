@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Scratch returns a folder for the test, in memory if possible: that is faster.
+// Scratch returns a folder for the test, in memory if possible, which is faster.
 func Scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "power-")
@@ -20,9 +20,9 @@ func Scratch(t testing.TB) string {
 	return dir
 }
 
-// Cuts cuts the power at each recorded moment from first on and before end, in several ways: first everything that was not
-// synced is lost, then a random part of it. It passes each folder that a machine may find to check, and fails the test with
-// what check returns. The calls of check are not recorded, and none of t's methods may be called in it that end a test.
+// Cuts cuts the power at each recorded moment from first up to but excluding end, in several ways: first, everything not synced is lost,
+// then a random part of it. It passes each possible resulting folder to check, and fails the test with the error that check returns.
+// Calls made by check are not recorded, and check must not call methods of t that end a test.
 func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way int, cut string) error) {
 	d.t.Helper()
 	cut := filepath.Join(Scratch(d.t), "cut")
@@ -52,10 +52,9 @@ func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way i
 	}
 }
 
-// Replaces tests a package that keeps one thing in a folder and replaces it: write makes it version 1 or a later one, which
-// takes about that many system calls, and read returns the version that a folder has, 0 if there is none. The power is cut at
-// every moment, with the process dying now and then: a version whose write returned, or which was read, is there or a later
-// one is.
+// Replaces tests a package that keeps one thing in a folder and replaces it. write stores the given version, from 1, in about calls
+// system calls, and read returns the version in a folder, or 0 if there is none. It cuts the power at every moment, and now and then
+// simulates the death of the process: a version whose write returned, or that was read, must be there, or a later one.
 func Replaces(t *testing.T, rounds, calls int, write func(dir string, version int) error, read func(dir string) (int, error)) {
 	t.Helper()
 	d := Record(t)
@@ -77,7 +76,7 @@ func Replaces(t *testing.T, rounds, calls int, write func(dir string, version in
 			err := write(root, version)
 			if !d.Live() {
 				last = version
-			} else { // and is started again
+			} else { // and is restarted
 				last, err = read(root)
 			}
 			if err != nil {

@@ -1,7 +1,7 @@
-// Package powertest has a disk for tests that loses power. The disk is between a package and the files of a folder, and
-// records what was synced. At any moment, it can make the folder that a machine finds if power is lost at that moment:
-// each file has its content at its last sync, and the names are those at the last sync of the folder. POSIX guarantees
-// no more than that. Everything that a package claims to be on disk must be there.
+// Package powertest provides a disk for tests that loses power. It sits between a package and the files of a folder, and records what was
+// synced. At any moment, it can create the folder as found after a power failure at that moment: each file has its content as of its last
+// sync, and the folder has the names as of its own last sync. POSIX guarantees no more than that. Everything that a package claims to be
+// on disk must be there.
 package powertest
 
 import (
@@ -20,14 +20,14 @@ type Disk struct {
 	dir string
 
 	mu     sync.Mutex
-	synced map[inode][]byte // for each file, its content on disk
-	names  map[string]inode // for the folder, its names on disk
-	fails  map[string]error // error with which an operation fails, by operation
+	synced map[inode][]byte // content on disk of each file
+	names  map[string]inode // names on disk in the folder
+	fails  map[string]error // error to return, by operation
 }
 
 type inode uint64
 
-// New returns the disk of a folder. The content of the folder counts as being on disk.
+// New returns the disk of a folder. It assumes that the folder's content is on disk.
 func New(t testing.TB, dir string) *Disk {
 	t.Helper()
 	d := &Disk{t: t, dir: dir, synced: map[inode][]byte{}, names: map[string]inode{}, fails: map[string]error{}}
@@ -41,15 +41,14 @@ func New(t testing.TB, dir string) *Disk {
 	return d
 }
 
-// The operations for Fail.
+// These are the operations for Fail.
 const (
 	Sync    = "sync"
 	SyncDir = "sync folder"
 	Rename  = "rename"
 )
 
-// Fail makes an operation fail with the error from now on, without doing anything; with nil, the operation
-// works again.
+// Fail makes an operation do nothing and return the error from now on; with nil, the operation works again.
 func (d *Disk) Fail(operation string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +68,7 @@ func (d *Disk) Sync(f *os.File) error {
 	}
 	b := make([]byte, info.Size())
 	if n, err := f.ReadAt(b, 0); err != nil && n < len(b) {
-		// The file may be open only for writing.
+		// The file might be open only for writing.
 		if b, err = os.ReadFile(f.Name()); err != nil {
 			return err
 		}
@@ -102,7 +101,7 @@ func (d *Disk) Rename(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Lost returns a new folder with what would be found if power were lost now.
+// Lost returns a new folder with the content after a power failure now.
 func (d *Disk) Lost() string {
 	d.t.Helper()
 	d.mu.Lock()

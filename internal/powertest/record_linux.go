@@ -16,52 +16,51 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recorded is the disk under a folder and all folders in it, with everything that the system calls of one goroutine did there:
-// writes, truncations, changes of names and syncs, in any package. [Recorded.Cut] makes a folder that a machine may find if it
-// lost power at any recorded moment: it has everything that was synced, and a random part of the rest. It guarantees no more
-// than POSIX does: changes without a sync between them may reach the disk in any order, files sector by sector, and a file's
-// name is on disk after a sync of its folder. A write(2) becomes visible at the next other call. Changes through memory maps do
-// not count.
+// Recorded is the disk under a folder and its subfolders. It records everything that one goroutine's system calls do there, in any
+// package: writes, truncations, changes of names and syncs. [Recorded.Cut] creates a folder as a machine could find it after a power
+// failure at any recorded moment: it has everything that was synced, and a random part of the rest. It guarantees no more than POSIX.
+// Changes without a sync between them may reach the disk in any order, files sector by sector, and a file's name is on disk after a sync
+// of its folder. A write(2) becomes visible at the next other call. Changes through memory maps do not count.
 type Recorded struct {
 	t testing.TB
 
 	mu      sync.Mutex // guards the fields below
-	root    string     // empty: nothing is recorded
-	top     inode      // of the root
+	root    string     // empty: not recording
+	top     inode      // inode of the root
 	at      int
 	files   map[inode][]version
 	folders map[inode][]rename
 	names   map[inode]map[string]entry // as processes see them
-	syncs   map[inode][]int            // of files and folders
-	held    map[inode]*os.File         // open, so that no other file gets the same number
-	dies    int                        // number of calls after which all calls fail; never if negative
+	syncs   map[inode][]int            // times of syncs of files and folders
+	held    map[inode]*os.File         // kept open, so that no other file gets the same number
+	dies    int                        // number of calls after which all calls fail; negative: never
 	err     error
 }
 
-// version is the content of a file from a given moment.
+// version is the content of a file from a given moment on.
 type version struct {
 	at      int
 	content []byte
 }
 
-// rename is one change of the names in a folder. An inode of 0 means that there is no entry.
+// rename is a change of a name in a folder. An inode of 0 means no entry.
 type rename struct {
 	at       int
 	from, to map[string]entry
 }
 
-// Record returns a disk that records nothing yet, and will record what the calling goroutine, that of the test, does. It
-// skips the test on systems without notification of system calls.
+// Record returns a disk that does not record yet but will record the actions of the calling goroutine, which runs the test. It skips the
+// test on systems without notification of system calls.
 func Record(t *testing.T) *Recorded {
 	t.Helper()
-	runtime.LockOSThread() // forever: the thread cannot get rid of the filter, and ends with the test
+	runtime.LockOSThread() // never unlocked: the thread cannot remove the filter, and ends with the test
 	listener, err := notice(ofThis, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE,
 		unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_OPENAT)
 	if err != nil {
 		t.Skipf("the system gives no notice of system calls: %v", err)
 	}
 	d := &Recorded{t: t, dies: -1}
-	go func() { d.fail(watch(listener, d.reply)) }() // which may wait forever
+	go func() { d.fail(watch(listener, d.reply)) }() // watch can wait forever
 	return d
 }
 
@@ -71,7 +70,7 @@ func (d *Recorded) fail(err error) {
 	d.err = errors.Join(d.err, err)
 }
 
-// Start records the folder from now on. Its content counts as being on disk, and the time is 0.
+// Start records the folder from now on. It assumes that the folder's content is on disk, and sets the time to 0.
 func (d *Recorded) Start(root string) {
 	d.t.Helper()
 	root, err := filepath.EvalSymlinks(root)
@@ -98,7 +97,7 @@ func (d *Recorded) Start(root string) {
 	}
 }
 
-// Stop ends the recording; Cut can still use it.
+// Stop stops recording; Cut can still use the recording.
 func (d *Recorded) Stop() {
 	d.Now()
 	d.mu.Lock()
@@ -106,7 +105,7 @@ func (d *Recorded) Stop() {
 	d.root = ""
 }
 
-// Now returns the current moment. Everything that is done afterwards is later.
+// Now returns the current moment. All later actions have later moments.
 func (d *Recorded) Now() int {
 	d.t.Helper()
 	d.mu.Lock()
@@ -118,15 +117,14 @@ func (d *Recorded) Now() int {
 	return d.at
 }
 
-// Die makes all calls fail and do nothing after the given number of further calls, as if the process had died.
-// Live ends that.
+// Die makes all calls do nothing and fail after the given number of further calls, as if the process had died. Live ends that.
 func (d *Recorded) Die(calls int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dies = calls
 }
 
-// Live ends what Die began, and reports whether any call failed.
+// Live ends the effect of Die, and reports whether any call failed.
 func (d *Recorded) Live() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +133,7 @@ func (d *Recorded) Live() bool {
 	return dead
 }
 
-// reply records what was done before a call. Syncs are only simulated here: they take no time.
+// reply records what was done before a call. It only simulates syncs, so they take no time.
 func (d *Recorded) reply(q *asked, a *answer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +171,7 @@ func (d *Recorded) reply(q *asked, a *answer) {
 	a.flags = 0
 }
 
-// scan records what has changed in a folder since the last time. d.mu is held.
+// scan records a folder's changes since the last scan. d.mu is held.
 func (d *Recorded) scan(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -244,8 +242,8 @@ func (d *Recorded) hold(n inode, path string) error {
 	return nil
 }
 
-// Cut makes, in a new folder, what may be found if power was lost at a recorded moment: if r is nil, only what was
-// synced, otherwise also a random part of the rest. It must be called from a goroutine other than the recorded one.
+// Cut creates a new folder with what could be found after a power failure at a recorded moment: if r is nil, only what was synced,
+// otherwise also a random part of the rest. Call it from a goroutine other than the recorded one.
 func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -255,7 +253,7 @@ func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	return d.restore(d.top, at, r, to)
 }
 
-// The amounts of unsynced data of a file or folder that may be kept.
+// These define how much unsynced data of a file or folder survives.
 const (
 	nothing    = iota
 	everything // everything up to the moment
@@ -276,7 +274,7 @@ func (d *Recorded) restore(folder inode, at int, r *rand.Rand, to string) error 
 		return err
 	}
 	names := d.namesAt(folder, at, r)
-	for _, name := range slices.Sorted(maps.Keys(names)) { // the order in which r is used
+	for _, name := range slices.Sorted(maps.Keys(names)) { // sorted, so that r is used in a fixed order
 		path, e := filepath.Join(to, name), names[name]
 		var err error
 		if e.dir {
@@ -291,7 +289,7 @@ func (d *Recorded) restore(folder inode, at int, r *rand.Rand, to string) error 
 	return nil
 }
 
-// syncedAt returns when a file or folder was last synced, or -1 if it never was.
+// syncedAt returns the time of the last sync of a file or folder, or -1 if there was none.
 func (d *Recorded) syncedAt(n inode, at int) int {
 	last := -1
 	for _, s := range d.syncs[n] {
@@ -329,7 +327,7 @@ const sector = 512
 
 func (d *Recorded) contentAt(n inode, at int, r *rand.Rand) []byte {
 	synced, how := d.syncedAt(n, at), way(r)
-	of := [][]byte{nil} // versions of which one may be found
+	of := [][]byte{nil} // possible versions
 	for _, v := range d.files[n] {
 		switch {
 		case v.at > at:
@@ -361,7 +359,7 @@ func (d *Recorded) contentAt(n inode, at int, r *rand.Rand) []byte {
 	return b
 }
 
-// emptied reports whether the newest of some versions lacks bytes before end because it was truncated.
+// emptied reports whether the newest of the versions lacks bytes before end because it was truncated.
 func emptied(of [][]byte, end int) bool {
 	n := len(of[len(of)-1])
 	return n < end && slices.ContainsFunc(of, func(v []byte) bool { return len(v) > n })

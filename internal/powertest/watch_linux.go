@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone is the name of the environment variable that names the test for which a process was started.
+// alone is the environment variable with the name of the test for which a process was started.
 const alone = "POWERTEST_ALONE"
 
-// Alone runs a top-level test again in a separate process, and reports whether this is that process; in the original process
-// the test takes over the outcome and returns. Watch works only in such a process.
+// Alone reruns a top-level test in a separate process, and reports whether this is that process; in the original process, the test adopts
+// the outcome. Watch works only in such a process.
 func Alone(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(alone) == t.Name() {
@@ -41,19 +41,17 @@ func Alone(t *testing.T) bool {
 	return false
 }
 
-// Watched is the disk under a folder and all folders in it, as the system calls of this process use it: each fsync and
-// fdatasync, in any package, is recorded before it is carried out. Files opened with O_SYNC or O_DSYNC, and changes through
-// memory maps, are not recorded. It is safe for concurrent use.
+// Watched is the disk under a folder and its subfolders; it records each fsync and fdatasync of this process, in any package, before it
+// is performed. Files opened with O_SYNC or O_DSYNC, and changes through memory maps, are not recorded. It is safe for concurrent use.
 type Watched struct {
 	t    testing.TB
 	root string
-	// FileNames says that syncing a new file also puts its name on disk, and the names of the folders above it,
-	// as ext4 and xfs do.
+	// FileNames means that syncing a new file also puts its name and those of the folders above it on disk, as ext4 and xfs do.
 	FileNames bool
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	files map[inode][]byte
-	names map[inode]map[string]entry // for each folder, its names on disk
+	names map[inode]map[string]entry // names on disk in each folder
 	held  map[inode]*os.File         // so that no other file gets the same number
 	calls int
 	err   error
@@ -64,8 +62,8 @@ type entry struct {
 	dir   bool
 }
 
-// Watch returns the disk under a folder. The content of the folder counts as being on disk. It skips the test on systems
-// without notification of system calls.
+// Watch returns the disk under a folder. It assumes that the folder's content is on disk. It skips the test on systems without
+// notification of system calls.
 func Watch(t *testing.T, root string) *Watched {
 	t.Helper()
 	if os.Getenv(alone) != t.Name() {
@@ -101,7 +99,7 @@ const (
 	ofThis = 0
 )
 
-// notice makes the kernel ask before each of these calls, through the returned file. For openat, it asks only before calls that
+// notice makes the kernel report each of these calls through the returned file and wait for an answer. It reports openat only if the call
 // can create or truncate a file.
 func notice(whose int, calls ...uint32) (int, error) {
 	load := func(offset uint32) unix.SockFilter {
@@ -111,7 +109,7 @@ func notice(whose int, calls ...uint32) (int, error) {
 	is := func(call uint32, otherwise uint8) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: otherwise}
 	}
-	prog := []unix.SockFilter{load(0)} // the number of the call
+	prog := []unix.SockFilter{load(0)} // number of the call
 	for _, call := range calls {
 		if call == unix.SYS_OPENAT {
 			makes := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_CREAT | unix.O_TRUNC, Jf: 1}
@@ -122,7 +120,7 @@ func notice(whose int, calls ...uint32) (int, error) {
 	}
 	prog = append(prog, give(unix.SECCOMP_RET_ALLOW))
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	runtime.LockOSThread() // the thread that denies itself new rights passes this on with the filter
+	runtime.LockOSThread() // a thread without new privileges passes this state on with the filter
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, err
@@ -166,7 +164,7 @@ func watch(listener int, reply func(*asked, *answer)) error {
 		a := answer{id: q.id}
 		reply(&q, &a)
 		_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
-		if errno != 0 && errno != unix.ENOENT { // ENOENT: a signal interrupted the wait, and the call will come again
+		if errno != 0 && errno != unix.ENOENT { // ENOENT: a signal interrupted the wait, and the call will be reported again
 			return errno
 		}
 	}
@@ -178,8 +176,7 @@ func (d *Watched) fail(err error) {
 	d.err = errors.Join(d.err, err)
 }
 
-// note records the present content of the file or folder: the sync that follows puts at least this content on
-// disk.
+// note records the current content of the file or folder: the sync that follows puts at least this content on disk.
 func (d *Watched) note(fd int) {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
@@ -190,7 +187,7 @@ func (d *Watched) note(fd int) {
 		return
 	}
 	if strings.HasSuffix(path, " (deleted)") {
-		return // a file without a name cannot be found after a loss of power
+		return // a file without a name cannot be found after a power failure
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -276,7 +273,7 @@ func (d *Watched) syncedNames(n inode, path string) error {
 	return nil
 }
 
-// syncedName records the name of a file or folder, and the names of those above it.
+// syncedName records the name of a file or folder, and of those above it.
 func (d *Watched) syncedName(path string) error {
 	for ; path != d.root; path = filepath.Dir(path) {
 		in, err := os.Stat(filepath.Dir(path))
@@ -299,14 +296,14 @@ func (d *Watched) syncedName(path string) error {
 	return nil
 }
 
-// Calls returns how many times something under the folder was synced.
+// Calls returns the number of syncs under the folder.
 func (d *Watched) Calls() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls
 }
 
-// Lost returns a new folder with what would be found if power were lost now.
+// Lost returns a new folder with the content after a power failure now.
 func (d *Watched) Lost() string {
 	d.t.Helper()
 	d.mu.Lock()

@@ -18,15 +18,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A Program runs a command line as its main function does, and returns the exit code.
+// A Program runs a command line like its main function and returns the exit code.
 type Program func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
 
 // variable makes a test binary run the commands of scripts.
 const variable = "CONCORDAT_SCRIPT_COMMANDS"
 
-// Commands runs the commands of one script, one after another, if [Run] started this process for that purpose; in this case, it
-// does not return. Call it first in TestMain. A separate process for each command would spend most of its time starting up.
-// Commands reuse what earlier ones compiled and unpacked, but each has its own working directory, environment and streams.
+// Commands runs the commands of one script, one after another, if [Run] started this process for that purpose; in that case, it does not
+// return. Call it first in TestMain. A separate process for each command would spend most of its time starting up. Commands reuse what
+// earlier ones compiled and unpacked, but each has its own working directory, environment and streams.
 func Commands(p Program) {
 	if os.Getenv(variable) == "" {
 		return
@@ -38,7 +38,7 @@ func Commands(p Program) {
 	os.Exit(0)
 }
 
-// order is a command to be run, and result is its outcome.
+// order is a command to run, and result is its outcome.
 type order struct {
 	Args  []string
 	Dir   string
@@ -70,7 +70,7 @@ func serve(p Program, in io.Reader, out io.Writer) error {
 	}
 }
 
-// execute runs a command as if in its own process. Output that bypasses the given writers, to os.Stdout and os.Stderr, counts.
+// execute runs a command as if in its own process. It includes output that bypasses the given writers, to os.Stdout and os.Stderr.
 func execute(p Program, o order) (r result, err error) {
 	os.Clearenv()
 	for _, v := range o.Env {
@@ -92,7 +92,7 @@ func execute(p Program, o order) (r result, err error) {
 		}
 		readers.Go(func() {
 			defer rd.Close()
-			*to, _ = io.ReadAll(rd) // output that cannot be read counts as not written
+			*to, _ = io.ReadAll(rd) // unreadable output counts as not written
 		})
 		return w, nil
 	}
@@ -110,8 +110,8 @@ func execute(p Program, o order) (r result, err error) {
 
 // A shell is the process that runs the commands of one script. The first command starts it.
 type shell struct {
-	names []string // of the variables in its environment
-	stdin []byte   // for the next command
+	names []string // names of its environment variables
+	stdin []byte   // input for the next command
 	in    io.WriteCloser
 	send  *json.Encoder
 	out   *json.Decoder
@@ -119,7 +119,7 @@ type shell struct {
 	cmd   *exec.Cmd
 }
 
-// start starts the process with the environment of the script.
+// start starts the process with the script's environment.
 func (s *shell) start(env []string) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -140,13 +140,13 @@ func (s *shell) start(env []string) (err error) {
 	return s.cmd.Start()
 }
 
-// end ends the process.
+// end stops the process.
 func (s *shell) end() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
 	}
 	_ = s.in.Close()
-	_ = s.cmd.Wait() // if the process failed, one of its commands has failed
+	_ = s.cmd.Wait() // if the process failed, one of its commands has failed, too
 }
 
 // run runs a command line.
@@ -185,13 +185,13 @@ func (r result) show(ts *testscript.TestScript) {
 	ts.Check(err)
 }
 
-// shellKey is the key of a script's shell among its values.
+// shellKey is the key of the shell among a script's values.
 type shellKey struct{}
 
 // shellOf returns the shell of a script.
 func shellOf(ts *testscript.TestScript) *shell { return ts.Value(shellKey{}).(*shell) }
 
-// newShell gives a script its shell.
+// newShell creates a script's shell.
 func newShell(e *testscript.Env) {
 	s := new(shell)
 	for _, v := range e.Vars {
@@ -205,14 +205,14 @@ func newShell(e *testscript.Env) {
 var (
 	// setting matches a script line that sets a variable.
 	setting = regexp.MustCompile(`^((?:\[[^\]]*\] )*)env (\w+)=(.*)$`)
-	// calling matches a line that calls a program and waits for its end.
+	// calling matches a line that calls a program and waits for it to end.
 	calling = regexp.MustCompile(`^((?:\[[^\]]*\] )*(?:! )?)(exec|exits \d+|until) concordat (.*)$`)
-	// giving matches a line that gives the next command its input.
+	// giving matches a line that provides the next command's input.
 	giving = regexp.MustCompile(`^stdin (.*)$`)
 )
 
-// within rewrites a script so that one process runs its program's commands, except those that serve or continue in the background.
-// A command that needs a process of its own is called with "exec env concordat".
+// within rewrites a script so that one process runs its program's commands, except those that serve or continue in the background. Use
+// "exec env concordat" for a command that needs its own process.
 func within(script string) string {
 	commands, files, _ := strings.Cut(script, "\n-- ")
 	lines := strings.Split(commands, "\n")
@@ -238,7 +238,7 @@ func within(script string) string {
 	return out
 }
 
-// rewritten writes the scripts, rewritten by within, into a folder and returns their paths there.
+// rewritten writes the scripts, rewritten by within, to a folder and returns their new paths.
 func rewritten(files []string, dir string) (out []string, err error) {
 	for _, f := range files {
 		b, err := os.ReadFile(f)
@@ -282,8 +282,8 @@ func set(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// codeOf runs a command, in the shell if the command says so, and returns its exit code. If there are several commands, the script sees
-// the output of the last.
+// codeOf runs a command, in the shell if the command requests it, and returns its exit code. If there are several commands, the script
+// sees the output of the last.
 func codeOf(ts *testscript.TestScript, args []string) (code int, show func()) {
 	if args[0] == "command" {
 		r := shellOf(ts).run(ts, args[1:])

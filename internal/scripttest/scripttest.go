@@ -1,5 +1,5 @@
-// Package scripttest runs command-line scripts, and adds script commands for what this project's commands produce: JSON
-// lines and exit codes.
+// Package scripttest runs command-line scripts, and adds script commands for the output of this project's commands: JSON lines and exit
+// codes.
 package scripttest
 
 import (
@@ -25,19 +25,18 @@ import (
 	"concordat/internal/suite"
 )
 
-// CacheDir is the folder that keeps the compiled PDF reader between runs, because compiling takes seconds.
+// CacheDir is the folder that preserves the compiled PDF reader between runs, because compiling takes seconds.
 func CacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cache") }
 
-// RaceOptions save each process of a race build the second that it would otherwise wait at its end. A race still ends
-// it with exit code 66.
+// RaceOptions save each process of a race build the second that it would otherwise wait at its end. A race still ends the process with
+// exit code 66.
 const RaceOptions = "atexit_sleep_ms=0"
 
-// rest begins a script that runs in make rest and not in make test; the reason follows it.
+// rest begins a script that runs in make rest rather than in make test; the reason follows it.
 const rest = "# rest: "
 
-// Run runs the scripts in dir, a folder of txtar files: in make test those that do not begin with "# rest: WHY", in make rest the
-// others (package suite), and with testing.Short only those that serve a site. In addition to the commands of testscript, scripts
-// have
+// Run runs the scripts in dir, a folder of txtar files. In make test, it runs those that do not begin with "# rest: WHY", in make rest
+// the others (package suite), and with testing.Short only those that serve a site. Besides the commands of testscript, scripts have
 //
 //	exec concordat ...   runs in a process that runs all such commands of the script, if TestMain calls [Commands]; one that serves
 //	                     or continues in the background (&) has its own process, and so has "exec env concordat ..."
@@ -74,14 +73,14 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			e.Setenv("XDG_CACHE_HOME", CacheDir())
 			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
 			e.Setenv("GORACE", RaceOptions)
-			e.Setenv("GOGC", "400") // garbage collection takes a third of the time while a short command starts
+			e.Setenv("GOGC", "400") // garbage collection takes a third of the startup time of a short command
 			newShell(e)
 			if setup != nil {
 				if err := setup(e); err != nil {
 					return err
 				}
 			}
-			free, release, err := ports.Take(1) // used for addresses that must be known before serve starts
+			free, release, err := ports.Take(1) // for addresses that must be known before serve starts
 			if err != nil {
 				return err
 			}
@@ -103,13 +102,12 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	})
 }
 
-// runs reports whether the script belongs to the part of the tests that is running.
+// runs reports whether the script belongs to the current part of the tests.
 func runs(script []byte) bool {
 	if bytes.HasPrefix(script, []byte(rest)) {
 		return suite.Running() != suite.Usual
 	}
-	// Short tests skip the scripts that serve no site, because these scripts only run one command after
-	// another.
+	// Short tests skip the scripts that do not serve a site, because these only run one command after another.
 	return suite.Running() != suite.RestOnly && (!testing.Short() || bytes.Contains(script, []byte("concordat serve")))
 }
 
@@ -126,7 +124,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// until waits for something that another process of the script is about to do.
+// until repeats a command until it succeeds, for waiting for another process of the script.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: until COMMAND...")
@@ -145,8 +143,8 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// wantJSON looks for one JSON value on stdout, or in the file named before the pairs, in which every KEY (a path with
-// dots; numbers are indices) equals VALUE. VALUE is JSON, or plain text for a string; ~REGEXP matches a string.
+// wantJSON looks for one JSON value on stdout, or in the file named before the pairs, in which every KEY (a path with dots; numbers are
+// indexes) equals VALUE. VALUE is JSON, or plain text for a string; ~REGEXP matches a string.
 func wantJSON(ts *testscript.TestScript, neg bool, args []string) {
 	file := "stdout"
 	if len(args) > 0 && !strings.Contains(args[0], "=") {

@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// Prose returns n sentences; different seeds have no sentences in common.
+// Prose returns n sentences; texts of different seeds share no sentences.
 func Prose(seed uint64, n int) string {
 	words := strings.Fields(`amber bastion candle drover ember ferry granary harbour inlet juniper kiln lantern meadow north orchard pebble quarry
 		ridge saddle timber upland valley willow yeoman abbey barrel cellar dairy estuary forge gable hedge island jetty keeper ledger miller nettle
@@ -42,7 +42,7 @@ func Prose(seed uint64, n int) string {
 	return b.String()
 }
 
-// BatchParts is a batch of texts by file name; an empty text cannot be read.
+// BatchParts is a batch of texts by file name; an empty text represents an unreadable file.
 type BatchParts struct {
 	*Parts
 	BatchID      string
@@ -51,7 +51,7 @@ type BatchParts struct {
 	BatchOptions batch.Options
 
 	mu   sync.Mutex
-	Read map[string]int // how often each file was read
+	Read map[string]int // number of times that each file was read
 }
 
 // NewBatch creates a batch of texts in the given order; its index is in a folder of the test.
@@ -93,7 +93,7 @@ func NewBatch(t *testing.T, p *Parts, texts map[string]string, order []string, j
 	return out
 }
 
-// Run runs the batch to its end.
+// Run runs the batch until it is complete.
 func (b *BatchParts) Run(t *testing.T) *batch.View {
 	t.Helper()
 	if err := batch.Run(t.Context(), b.Site, b.BatchID, b.BatchOptions); err != nil {
@@ -102,7 +102,7 @@ func (b *BatchParts) Run(t *testing.T) *batch.View {
 	return b.View(t)
 }
 
-// View reads the batch in its current state.
+// View returns the batch in its current state.
 func (b *BatchParts) View(t *testing.T) *batch.View {
 	t.Helper()
 	v, err := batch.Open(t.Context(), b.Store, b.BatchID)
@@ -121,8 +121,8 @@ func Said(v *batch.View) (out []string) {
 	return out
 }
 
-// Twins returns six documents: b copies half of a, d copies a part of c with changes, e has nothing in common with the
-// others, and f cannot be read.
+// Twins returns six documents: b copies half of a, d copies part of c with changes, e shares nothing with the others, and f is
+// unreadable.
 func Twins() map[string]string {
 	a, c := Prose(1, 24), Prose(3, 24)
 	changed := strings.ReplaceAll(c[:len(c)/2], "stood there", "were found near")
@@ -130,7 +130,7 @@ func Twins() map[string]string {
 		"e.txt": Prose(5, 20), "f.txt": ""}
 }
 
-// Quoted returns three documents: a and b share a quotation, b and c a sentence that is not quoted.
+// Quoted returns three documents: a and b share a quotation, and b and c share a sentence that is not quoted.
 func Quoted() map[string]string {
 	quotation, sentence := "\n\n\""+strings.TrimSpace(Prose(1, 3))+"\"\n\n", Prose(2, 4)
 	return map[string]string{"a.txt": strings.ReplaceAll(Prose(3, 2), "stood there", "lay by") + quotation, "b.txt": Prose(4, 2) +

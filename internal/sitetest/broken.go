@@ -11,16 +11,16 @@ import (
 // ErrIndex is the error of a broken index.
 var ErrIndex = errors.New("the index is broken")
 
-// BrokenIndex is an index in which one call fails by script, without doing anything.
+// BrokenIndex is an index in which one scripted call fails without doing anything.
 type BrokenIndex struct {
 	concordat.Index
 
 	mu    sync.Mutex // guards the fields below
-	calls int        // calls since the script began
-	Fail  int        // the call that fails, counted from 0; none if negative
+	calls int        // number of calls since Begin
+	Fail  int        // call that fails, counted from 0; negative: none
 }
 
-// Begin restarts the count of calls at 0, and makes the given call fail.
+// Begin resets the count of calls to 0 and makes the given call fail.
 func (b *BrokenIndex) Begin(fail int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

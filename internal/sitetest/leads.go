@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// InOtherWords says the same as Wordy except for the beginning of Wordy. Elsewhere says something else.
+// InOtherWords rewords Wordy except for its beginning. Elsewhere has a different meaning.
 const (
 	Wordy = "Café owners in Zürich rent their chairs by the hour, and hardly any guest knows it. " +
 		"Goats were first tamed in the mountains of western Iran. " +
@@ -40,7 +40,7 @@ const (
 		"Most of the patients felt better within two days of taking the new drug."
 )
 
-// NewLeadsOwner returns a site with an index of meaning.
+// NewLeadsOwner returns a site with an index by meaning.
 func NewLeadsOwner(t testing.TB) *Owner {
 	t.Helper()
 	o := NewOwner(t, "theses")
@@ -67,7 +67,7 @@ func CipherOf(t testing.TB, key []byte, job concordat.JobID) *crypto.CellCipher 
 // LeadsRule returns a rule that shares passages and leads.
 func LeadsRule() store.ShareRule { return store.ShareRule{Level: concordat.ShowPassage, Leads: true} }
 
-// GlassAgain and GlassThird say the same as Glass in other words; the other texts share nothing.
+// GlassAgain and GlassThird reword Glass; the other texts share nothing.
 const (
 	Glass = `The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. ` +
 		`Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. ` +
@@ -100,7 +100,7 @@ const (
 	Declared = "\n\nI declare that I have written this essay on my own and that every source which I used is named in the list at its end."
 )
 
-// Fillers returns a text of n sentences about nothing in particular.
+// Fillers returns a text of n unrelated sentences.
 func Fillers(t *testing.T, n int) string {
 	t.Helper()
 	words := strings.Fields("council harbour winter bridge letter market forest river doctor farmer engine copper silver garden window carpet")

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// InProcess is a site as another site in this process sees it: a concordat.Partner on top of an Answerer.
+// InProcess is a site as seen by another site in this process: a concordat.Partner on top of an Answerer.
 type InProcess struct {
 	From concordat.SiteID
 	To   concordat.Answerer
@@ -66,8 +66,7 @@ type Member struct {
 	Profiler *profile.Profiler
 }
 
-// NewMember makes a site whose own scheme is the federation's, so that its matches can be compared bit by bit with
-// those of partners.
+// NewMember creates a site whose own scheme is the federation's, so that its matches can be compared bit by bit with those of partners.
 func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.LibraryID) *Member {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
@@ -94,7 +93,7 @@ func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 	return m
 }
 
-// ShareAll opens the given libraries of the member to another member.
+// ShareAll shares the member's given libraries with another member.
 func (m *Member) ShareAll(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
 	t.Helper()
 	for _, l := range libraries {

@@ -18,12 +18,12 @@ import (
 	"concordat/store"
 )
 
-// Owner is a site that answers, with a clock that is stopped until it is moved.
+// Owner is a site that answers, with a clock that stands still until it is moved.
 type Owner struct {
 	*Parts
 	Clock *testClock
 	Keyed *profile.Profiler
-	Set   *Faulty // the epoch's index
+	Set   *Faulty // index of the epoch
 	Epoch concordat.Epoch
 }
 
@@ -45,16 +45,16 @@ func (c *testClock) Move(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// TestEpoch is the first epoch of an owner.
+// TestEpoch is an owner's first epoch.
 var TestEpoch = concordat.Epoch{Federation: "health", Number: 1}
 
-// Key derives a key of 32 bytes from a name.
+// Key derives a 32-byte key from a name.
 func Key(name string) []byte {
 	sum := sha256.Sum256([]byte(name))
 	return sum[:]
 }
 
-// NewOwner returns a site with empty libraries and the set of TestEpoch.
+// NewOwner returns a site with empty libraries and the set for TestEpoch.
 func NewOwner(t testing.TB, libraries ...concordat.LibraryID) *Owner {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func NewOwner(t testing.TB, libraries ...concordat.LibraryID) *Owner {
 	return o
 }
 
-// OpenShard opens an index that the test closes.
+// OpenShard opens an index and closes it when the test ends.
 func OpenShard(t testing.TB, dir string, p *profile.Profiler) *index.Shard {
 	t.Helper()
 	shard, err := index.Open(dir, index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
@@ -82,7 +82,7 @@ func OpenShard(t testing.TB, dir string, p *profile.Profiler) *index.Shard {
 	return shard
 }
 
-// Must ends the test if there is an error.
+// Must stops the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -90,7 +90,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// NewSet makes the set of an epoch over an empty index.
+// NewSet creates the set for an epoch over an empty index.
 func (o *Owner) NewSet(t testing.TB, e concordat.Epoch) answer.EpochSet {
 	t.Helper()
 	p, err := profile.New(profile.Options{Key: Key("prints of " + e.String())})
@@ -99,7 +99,7 @@ func (o *Owner) NewSet(t testing.TB, e concordat.Epoch) answer.EpochSet {
 		SketchKey: Key("sketch of " + e.String()), CellKey: Key("cells of " + e.String()), HandleKey: Key("handles here")}
 }
 
-// NewSetOver returns the first epoch's set over an index that is already open.
+// NewSetOver returns the first epoch's set over an open index.
 func (o *Owner) NewSetOver(t testing.TB, i concordat.Index) answer.EpochSet {
 	t.Helper()
 	return answer.EpochSet{Epoch: TestEpoch, Profiler: o.Keyed, Index: i, SketchKey: Key("sketch of " + TestEpoch.String()),
@@ -114,14 +114,14 @@ func Profiler(t testing.TB) *profile.Profiler {
 	return p
 }
 
-// Use replaces the sets of the epochs.
+// Use replaces the epochs' sets.
 func (o *Owner) Use(t testing.TB, sets ...answer.EpochSet) {
 	t.Helper()
 	Must(t, o.Sets.UseEpochs(t.Context(), sets...))
 	o.Keyed, o.Set, o.Epoch = sets[0].Profiler, sets[0].Index.(*Faulty), sets[0].Epoch
 }
 
-// ShareWith opens a library to a partner, with wide limits unless the rule sets others.
+// ShareWith shares a library with a partner, with wide limits unless the rule sets others.
 func (o *Owner) ShareWith(t testing.TB, lib concordat.LibraryID, partner concordat.SiteID, rule store.ShareRule) {
 	t.Helper()
 	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: lib, Partner: partner, Rule: rule})
@@ -129,7 +129,7 @@ func (o *Owner) ShareWith(t testing.TB, lib concordat.LibraryID, partner concord
 	Must(t, o.Sets.CatchUp(t.Context()))
 }
 
-// AddDocuments ingests documents and brings the sets up to date.
+// AddDocuments ingests documents and updates the sets.
 func (o *Owner) AddDocuments(t testing.TB, lib concordat.LibraryID, ds ...site.Incoming) {
 	t.Helper()
 	Must(t, o.Ingest(t.Context(), lib, Docs(ds...), func(site.Ingested) error { return nil }))
@@ -141,7 +141,7 @@ var jobs struct {
 	n byte
 }
 
-// Question makes an ask from a text as an asker would.
+// Question creates an ask from a text, like an asker.
 func (o *Owner) Question(t testing.TB, text string, level concordat.Show, libs ...concordat.LibraryID) *concordat.Ask {
 	t.Helper()
 	jobs.Lock()
@@ -158,7 +158,7 @@ func (o *Owner) Question(t testing.TB, text string, level concordat.Show, libs .
 	return a
 }
 
-// Told returns the answer to an ask; a refusal fails the test.
+// Told returns the answer to an ask and fails the test on a refusal.
 func (o *Owner) Told(t testing.TB, from concordat.SiteID, a *concordat.Ask) *concordat.SiteAnswer {
 	t.Helper()
 	tell, err := o.Answer(t.Context(), from, a)
@@ -213,7 +213,7 @@ func (o *Owner) Outline(t testing.TB, from concordat.SiteID, a *concordat.Ask, o
 // Passage consists of four sentences that align.
 var Passage = River + Winter + Garden + Harbour
 
-// RevealAsk makes a request to see the passage theirs of a document next to the text mine.
+// RevealAsk creates a request to see a document's passage theirs next to the text mine.
 func (o *Owner) RevealAsk(a *concordat.Ask, d concordat.DocumentAnswer, level concordat.Show, text, mine,
 	theirs string) *concordat.RevealAsk {
 	at := strings.Index(text, theirs)
@@ -221,7 +221,7 @@ func (o *Owner) RevealAsk(a *concordat.Ask, d concordat.DocumentAnswer, level co
 		Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: at, End: at + len(theirs)}, Text: mine}}}
 }
 
-// Holds returns the documents in the epoch's index itself that contain the sentences of text.
+// Holds returns the documents in the epoch's index that contain the sentences of text.
 func (o *Owner) Holds(t testing.TB, text string) []string {
 	t.Helper()
 	p, err := o.Keyed.ForIndex(concordat.Document{Text: text})

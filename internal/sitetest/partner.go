@@ -18,7 +18,7 @@ import (
 	"concordat/site/ask"
 )
 
-// Partner is another site in this process: a concordat.Partner backed by an index and texts; fields make it misbehave.
+// Partner is another site in this process: a concordat.Partner backed by an index and texts, with fields that make it misbehave.
 type Partner struct {
 	id        concordat.SiteID
 	Profiler  *profile.Profiler
@@ -26,16 +26,16 @@ type Partner struct {
 	Index     indextest.Oracle
 	Level     concordat.Show
 	Form      string
-	least     int // number of sentences of a document that must match; 0 means 1
+	least     int // minimum number of a document's sentences that must match; 0 means 1
 
 	Refuse  *concordat.Refusal // refusal of the whole ask
 	Library map[concordat.LibraryID]*concordat.Refusal
-	Silent  bool // does not answer until the caller gives up
+	Silent  bool // do not answer until the caller gives up
 	Mangle  func(*concordat.SiteAnswer)
-	Late    bool // does not answer the second round
+	Late    bool // do not answer the second round
 	Outlaws func(*concordat.Outlines)
 	Decide  string // state of requests for passages
-	// EdgesPanic makes the call that asks for the order of words panic.
+	// EdgesPanic makes the call for the order of words panic.
 	EdgesPanic bool
 	// EdgesRefuse is the refusal of that call.
 	EdgesRefuse *concordat.Refusal
@@ -47,7 +47,7 @@ type Partner struct {
 	Notices    []*concordat.Notice
 	log        []shipped // for Ship
 	AskedEdges int
-	TellLeads  func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil if the partner's version does not know the question
+	TellLeads  func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil if the partner's version does not know the request
 }
 
 type shipped struct {
@@ -57,7 +57,7 @@ type shipped struct {
 
 var _ concordat.Partner = (*Partner)(nil)
 
-// federationKey is the key of the federation in these tests.
+// federationKey is the federation's key in these tests.
 var federationKey = []byte("0123456789abcdef0123456789abcdef")
 
 // Keyed returns a profiler with a key.
@@ -107,7 +107,7 @@ func (p *Partner) Remove(t testing.TB, lib concordat.LibraryID, id concordat.Doc
 	}
 }
 
-// Libraries returns the partner's libraries as a check asks about them.
+// Libraries returns the partner's libraries in the form that a check uses to ask about them.
 func (p *Partner) Libraries(libs ...concordat.LibraryID) site.PartnerLibraries {
 	return site.PartnerLibraries{Partner: p, Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: p.Profiler,
 		SketchKey: p.sketchKey, CellKey: Key("cells"), Libraries: libs}
@@ -339,7 +339,7 @@ func (p *Partner) Notify(_ context.Context, n *concordat.Notice) error {
 	return nil
 }
 
-// MirrorOf returns the library lib of a partner, mirrored in an index.
+// MirrorOf returns a partner's library lib, mirrored in an index.
 func MirrorOf(n *Partner, index concordat.Index) site.MirroredLibrary {
 	return site.MirroredLibrary{Site: n.id, Library: "lib", Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: n.Profiler,
 		Index: index}

@@ -12,7 +12,7 @@ import (
 // Folios is the text of the source that NewQueue ingests.
 const Folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
 
-// NewQueue returns a site with a queue whose files are read by read.
+// NewQueue returns a site with a queue that reads files with read.
 func NewQueue(t *testing.T, read func(ctx context.Context, j site.Job) ([]site.Item, error)) (*Parts, *site.Queue) {
 	p := NewSite(t, "a")
 	if err := p.Ingest(t.Context(), "a", Docs(site.Incoming{ID: "source", Text: Folios}),
@@ -25,7 +25,7 @@ func NewQueue(t *testing.T, read func(ctx context.Context, j site.Job) ([]site.I
 		}})
 }
 
-// StartQueue runs the queue until the test, or stop, ends it.
+// StartQueue runs the queue until the test ends or stop is called.
 func StartQueue(t *testing.T, q *site.Queue) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -45,7 +45,7 @@ func StartQueue(t *testing.T, q *site.Queue) (stop func()) {
 	return stop
 }
 
-// Await waits for the end of a task and returns the task.
+// Await waits for a task to end and returns the task.
 func Await(t *testing.T, p *Parts, q *site.Queue, id concordat.TaskID) (concordat.State, string) {
 	t.Helper()
 	events, stop := q.Watch(id)
@@ -78,7 +78,7 @@ func Submit(t *testing.T, q *site.Queue, j site.Job) concordat.TaskID {
 	return id
 }
 
-// Cited returns the documents from which the passages of a check come.
+// Cited returns the source documents of a check's passages.
 func (p *Parts) Cited(t *testing.T, text string) (out []concordat.DocumentID) {
 	t.Helper()
 	for _, one := range p.Found(t, text, site.CheckOptions{}).Passages {

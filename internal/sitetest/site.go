@@ -25,14 +25,14 @@ type Parts struct {
 	Profiler *profile.Profiler
 }
 
-// Services is a site with the services that answer for it and ask for it.
+// Services is a site with the services that answer and ask for it.
 type Services struct {
 	*site.Site
 	*answer.Answerer
 	*ask.Asker
 }
 
-// Open returns the services of a site, all of which use its store.
+// Open returns a site's services, all of which use its store.
 func Open(o site.Options) *Services {
 	r := &Services{}
 	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store, Logger: o.Logger, Now: o.Now,
@@ -52,8 +52,8 @@ type Faulty struct {
 	PutErr, MatchErr   error
 	DeleteErr, ReadErr error
 	Missing            []concordat.ShardID
-	Capped             int  // number added to the number of truncated look-ups
-	Panics             bool // when a document is requested
+	Capped             int  // added to the number of truncated look-ups
+	Panics             bool // panic when a document is requested
 	PutPanics          bool
 }
 
@@ -139,7 +139,7 @@ func Docs(ds ...site.Incoming) iter.Seq2[site.Incoming, error] {
 	}
 }
 
-// Add adds documents and returns the outcome of each as id:outcome.
+// Add adds documents and returns each outcome as id:outcome.
 func (p *Parts) Add(t *testing.T, lib concordat.LibraryID, ds ...site.Incoming) []string {
 	t.Helper()
 	var out []string
@@ -160,7 +160,7 @@ const (
 	Han    = "委员会认定，商人在整个漫长的冬季清点了成桶的咸鱼，并且向城市的居民按照规定的价格出售了这些食品和蜡烛。"
 )
 
-// Found checks a text and returns what was found.
+// Found checks a text and returns the findings.
 func (p *Parts) Found(t *testing.T, text string, o site.CheckOptions) *report.Findings {
 	t.Helper()
 	f, err := p.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)

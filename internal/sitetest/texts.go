@@ -41,7 +41,7 @@ func FoundAt(f *report.Findings) []string {
 	return slices.Compact(out)
 }
 
-// LineOf returns the line in which a check reports about a library that it consulted.
+// LineOf returns a check's line about a library that it consulted.
 func LineOf(t *testing.T, f *report.Findings, site concordat.SiteID, lib concordat.LibraryID) concordat.Consulted {
 	t.Helper()
 	for _, c := range f.Consulted {
@@ -53,6 +53,6 @@ func LineOf(t *testing.T, f *report.Findings, site concordat.SiteID, lib concord
 	return concordat.Consulted{}
 }
 
-// Form is wording that was handed out to everybody.
+// Form is wording handed out to everyone.
 const Form = "Applicants describe in no more than two pages how the results of the project will be made available to others. " +
 	"State which ethical questions the project raises and by which committee they have been or will be considered. "

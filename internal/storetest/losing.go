@@ -7,25 +7,25 @@ import (
 	"sync"
 )
 
-// ErrLost is the error of a statement that a Losing makes fail.
+// ErrLost is the error of a statement that Losing causes to fail.
 var ErrLost = errors.New("the statement failed")
 
-// Losing is a context with which exactly one statement of a store fails. The store sees the error of a context that has
-// ended, which database/sql checks once before each statement; statements in progress are not affected.
+// Losing is a context in which exactly one statement of a store fails. The store sees the error of an ended context, which database/sql
+// checks once before each statement; statements in progress are unaffected.
 type Losing struct {
 	context.Context
 
 	mu   sync.Mutex
-	at   int  // number of statements before the one that fails; if negative, the next one fails
-	lost bool // database/sql has asked for the reason
+	at   int  // number of statements before the failing one; negative: the next one fails
+	lost bool // whether database/sql has requested the error
 }
 
-// NewLosing returns a context that makes statement number at fail, counted from 0.
+// NewLosing returns a context in which statement number at fails, counted from 0.
 func NewLosing(ctx context.Context, at int) *Losing { return &Losing{Context: ctx, at: at} }
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// statement reports whether its caller was called from the place in database/sql that begins a statement.
+// statement reports whether the function in database/sql that begins a statement is the caller's caller.
 func statement() bool {
 	var caller [1]uintptr
 	runtime.Callers(3, caller[:])
@@ -33,8 +33,8 @@ func statement() bool {
 	return f.Function == "database/sql.(*Tx).grabConn" || f.Function == "database/sql.(*DB).conn"
 }
 
-// Done returns a closed channel to database/sql when it is about to run the failing statement, and otherwise nil. A statement that
-// waits for a connection may get one at the same moment and run; then the next statement fails.
+// Done returns a closed channel to database/sql just before the failing statement, and otherwise nil. A statement that waits for a
+// connection might get one at the same moment and run; then the next statement fails.
 func (l *Losing) Done() <-chan struct{} {
 	if !statement() {
 		return nil

@@ -23,11 +23,11 @@ import (
 // driver is the name under which package store registers its driver.
 const driver = "pgx"
 
-// A Server is a private PostgreSQL of the test process, with its own folder, which contains the socket for reaching it.
-// It is not durable: not waiting for the disk reduces the time of tests to a fraction.
+// A Server is a private PostgreSQL server of the test process; its own folder contains its socket. It is not durable: not waiting for the
+// disk makes tests several times as fast.
 type Server struct {
 	dir, bin string
-	user     *syscall.Credential // the user that runs the server; nil means the user of the test
+	user     *syscall.Credential // user that runs the server; nil: the test's user
 	command  *exec.Cmd
 	ended    chan error
 }
@@ -39,8 +39,8 @@ var (
 	schemas    atomic.Int64
 )
 
-// Postgres returns the server of the test process, which the first call starts, or skips the test if PostgreSQL is not
-// installed. TestMain must call StopPostgres after the tests.
+// Postgres returns the test process's server, which the first call starts, or skips the test if PostgreSQL is not installed. TestMain
+// must call StopPostgres after the tests.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	serverOnce.Do(func() { server, serverErr = startServer() })
@@ -53,15 +53,15 @@ func Postgres(t testing.TB) *Server {
 	return server
 }
 
-// StopPostgres stops the server, if it was started, and removes its folder.
+// StopPostgres stops the server if it is running, and removes its folder.
 func StopPostgres() {
 	if server != nil {
-		_ = server.Stop(syscall.SIGQUIT) // its data are not kept
+		_ = server.Stop(syscall.SIGQUIT) // its data is discarded
 		_ = os.RemoveAll(server.dir)
 	}
 }
 
-// Schema makes an empty schema for one test and returns its address.
+// Schema creates an empty schema for one test and returns its address.
 func (s *Server) Schema(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("t%d", schemas.Add(1))
@@ -89,7 +89,7 @@ func (s *Server) Exec(t testing.TB, statements ...string) {
 	}
 }
 
-// Folder makes a folder that the server can reach; Give makes the server its owner.
+// Folder creates a folder that the server can reach; Give makes the server its owner.
 func (s *Server) Folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(s.dir, "own-")
@@ -126,7 +126,7 @@ func startServer() (*Server, error) {
 	if s.dir, err = os.MkdirTemp("", "concordat-pg-"); err != nil {
 		return nil, err
 	}
-	if os.Getuid() == 0 { // initdb refuses root
+	if os.Getuid() == 0 { // initdb refuses to run as root
 		if s.user, err = serverUser(); err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ func startServer() (*Server, error) {
 	return s, s.Start()
 }
 
-// serverUser returns the user that runs the server if the test is root: postgres, which PostgreSQL's package creates,
-// or otherwise nobody.
+// serverUser returns the user that runs the server if the test runs as root: postgres, which PostgreSQL's package creates, or else
+// nobody.
 func serverUser() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		out, err := exec.Command("id", "-u", name).Output()
@@ -213,7 +213,7 @@ func (s *Server) Start() error {
 	}
 }
 
-// Stop ends the server with a signal: SIGINT shuts it down cleanly, SIGQUIT at once.
+// Stop stops the server with a signal: SIGINT shuts it down cleanly, SIGQUIT immediately.
 func (s *Server) Stop(how syscall.Signal) error {
 	if err := s.command.Process.Signal(how); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"concordat/store"
 )
 
-// Query reads tables that the store writes for others to read: it runs a query on a copy of the store, a SQLite file
-// whatever the engine, and calls each for every row.
+// Query reads tables that the store writes for other programs: it runs a query on a copy of the store, which is a SQLite file for either
+// engine, and calls each for every row.
 func Query(t testing.TB, db *store.DB, each func(*sql.Rows) error, query string, args ...any) {
 	t.Helper()
 	must := func(err error) {
@@ -36,7 +36,7 @@ func Query(t testing.TB, db *store.DB, each func(*sql.Rows) error, query string,
 	must(rows.Err())
 }
 
-// Results returns the results of a task in the order in which they were put.
+// Results returns a task's results in the order in which they were stored.
 func Results(t testing.TB, db *store.DB, id concordat.TaskID) (out []store.Result) {
 	t.Helper()
 	Query(t, db, func(s *sql.Rows) error {
@@ -50,7 +50,7 @@ func Results(t testing.TB, db *store.DB, id concordat.TaskID) (out []store.Resul
 	return out
 }
 
-// Holder returns the worker that currently has a leader task, or "".
+// Holder returns the worker that currently performs a leader task, or "".
 func Holder(t testing.TB, db *store.DB, task string, now int64) (holder string) {
 	t.Helper()
 	Query(t, db, func(r *sql.Rows) error { return r.Scan(&holder) }, `SELECT holder FROM duty WHERE name = ? AND until > ?`, task, now)

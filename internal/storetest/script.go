@@ -11,26 +11,26 @@ import (
 	"concordat/store"
 )
 
-// ErrScript is the error of a call that a script makes fail.
+// ErrScript is the error of a call that a script causes to fail.
 var ErrScript = errors.New("the store is broken")
 
 // Script makes calls of a store fail without doing anything. Its methods are safe for concurrent use.
 type Script struct {
 	mu    sync.Mutex // guards the fields below
-	calls []string   // made since Begin, by name
-	fail  int        // the call that fails, counted from 0; none if negative
-	since bool       // all later calls fail too
+	calls []string   // calls since Begin, by name
+	fail  int        // call that fails, counted from 0; negative: none
+	since bool       // whether all later calls fail too
 	on    map[string]func() error
 }
 
-// Scripted returns a store like db that follows a script; at first no call fails.
+// Scripted returns a store like db that follows a script; initially, no call fails.
 func Scripted(db *store.DB) (*store.DB, *Script) {
 	s := &Script{fail: -1, on: map[string]func() error{}}
 	return db.Scripted(s), s
 }
 
-// Begin forgets earlier calls. The call with that number fails with ErrScript, and so do all later ones if stays is
-// set; if fail is negative, none does. A transaction is one call, and so is each statement outside a transaction.
+// Begin forgets earlier calls. The call numbered fail fails with ErrScript, as do all later ones if stays is set; if fail is negative,
+// none does. A transaction is one call, as is each statement outside a transaction.
 func (s *Script) Begin(fail int, stays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,8 +44,8 @@ func (s *Script) Made() []string {
 	return slices.Clone(s.calls)
 }
 
-// On runs f before each call of a method; an error of f becomes that of the call. f may panic and wait, and must use a
-// store other than the scripted one. A nil f ends this.
+// On runs f before each call of a method; an error from f becomes the call's error. f may panic and wait, and must use a store other than
+// the scripted one. A nil f ends this.
 func (s *Script) On(method string, f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Script) Next(context.Context) error {
 	return nil
 }
 
-// calledMethod returns the method through which the caller entered the store.
+// calledMethod returns the store method called by the test.
 func calledMethod() (method string) {
 	const pkg = "concordat/store"
 	var stack [64]uintptr

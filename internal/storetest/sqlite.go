@@ -1,5 +1,5 @@
-// Package storetest gives tests stores of both engines, and makes their calls fail by script. Package store has the suite of
-// tests that every engine must pass.
+// Package storetest provides tests with stores of both engines, and makes their calls fail by script. Package store contains the test
+// suite that every engine must pass.
 package storetest
 
 import (

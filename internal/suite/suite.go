@@ -1,13 +1,13 @@
-// Package suite says which part of the tests is being run. There are three:
+// Package suite determines which part of the tests runs. There are three:
 //
-//   - make test: what go test runs without further settings. It proves every package in six minutes.
-//   - make rest: the tests that call [Rest], the longer form of those that call [Rounds], and many packages under the race
-//     detector. It runs before a change lands. From make test it repeats only the first round of tests that call Rounds.
+//   - make test: what go test runs without further settings. It tests every package in six minutes.
+//   - make rest: the tests that call [Rest], the longer form of those that call [Rounds], and many packages under the race detector. It
+//     runs before a change lands. From make test, it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
 //
-// go test -short runs less than make test: only the tests that are needed for work on a package.
+// go test -short runs less than make test: only the tests needed for work on a package.
 //
-// Call Rest and Rounds directly in a function Test..., where deploy/test.sh finds the names of the tests that make rest runs.
+// Call Rest and Rounds directly in a function Test..., where deploy/test.sh finds the names of the tests for make rest.
 package suite
 
 import (
@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that names the part: empty for make test, "rest" for make rest, "all" for make long.
+// Variable is the environment variable that selects the part: empty for make test, "rest" for make rest, "all" for make long.
 const Variable = "CONCORDAT_TESTS"
 
 // Part is a part of the tests.
 type Part int
 
-// The parts.
+// These are the parts.
 const (
 	Usual    Part = iota // make test
 	RestOnly             // make rest
@@ -39,8 +39,7 @@ func Running() Part {
 	return Usual
 }
 
-// Rest skips the test unless make rest or make long runs it; why says why it is too slow for make test. go test -short
-// never runs it.
+// Rest skips the test unless make rest or make long runs it; why explains why it is too slow for make test. go test -short never runs it.
 func Rest(t testing.TB, why string) {
 	t.Helper()
 	if Running() == Usual || testing.Short() {
@@ -48,8 +47,7 @@ func Rest(t testing.TB, why string) {
 	}
 }
 
-// Done skips, in make rest, the cases that make test has already run: the quick cases of a test whose slow cases
-// call Rest.
+// Done skips, in make rest, the cases that make test has run: the quick cases of a test whose slow cases call Rest.
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {
@@ -57,7 +55,7 @@ func Done(t testing.TB) {
 	}
 }
 
-// Rounds returns how often to try a property: usual times in make test, full times in make rest and make long.
+// Rounds returns how often to test a property: usual times in make test, full times in make rest and make long.
 func Rounds(usual, full int) int {
 	if Running() == Usual {
 		return usual

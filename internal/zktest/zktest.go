@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package zktest runs real ZooKeeper servers for tests, from Debian's package, on loopback and with their own
-// folders. It neither starts nor uses a system service.
+// Package zktest runs real ZooKeeper servers, from Debian's package, for tests; they use loopback and their own folders. It neither
+// starts nor uses a system service.
 package zktest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"concordat/internal/ports"
 )
 
-// Jars of the package zookeeper; their manifests name the others, except those for TLS.
+// Jars of the package zookeeper; their manifests list the others, except those for TLS.
 var (
 	jars    = []string{"zookeeper.jar", "slf4j-simple.jar"}
 	tlsJars = []string{"netty-codec.jar", "netty-resolver.jar", "netty-transport-native-unix-common.jar"}
@@ -30,7 +30,7 @@ var (
 
 const jarDir = "/usr/share/java"
 
-// Missing returns the name of the package that must be installed, or "".
+// Missing returns the name of the package to install, or "".
 func Missing() string {
 	if _, err := exec.LookPath("java"); err != nil {
 		return "java"
@@ -43,31 +43,31 @@ func Missing() string {
 	return ""
 }
 
-// Host is where a server runs.
+// Host specifies where a server runs.
 type Host struct {
-	Address string   // of the machine, without a port
-	Run     []string // prefix of the command of the server, for example "ip netns exec NAME"
+	Address string   // address of the machine, without a port
+	Run     []string // prefix for the server's command, for example "ip netns exec NAME"
 }
 
-// Ensemble is one server, or several that elect a leader.
+// Ensemble is one server, or several servers that elect a leader.
 type Ensemble struct {
 	t       testing.TB
 	dir     string
-	extra   string // lines of the configuration
+	extra   string // additional configuration lines
 	servers []*server
 }
 
 type server struct {
 	host    Host
 	id      int
-	port    int // of clients
+	port    int // port for clients
 	quorum  [2]int
 	process *os.Process
 	ended   chan struct{}
 }
 
-// Start runs n servers and returns when they answer. Without the package it skips the test. The lines of
-// extra are added to each server's configuration. The servers end with the test.
+// Start runs n servers and returns when they answer. Without the package, it skips the test. It adds the lines of extra to each server's
+// configuration. The servers stop when the test ends.
 func Start(t testing.TB, n int, extra ...string) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
@@ -83,7 +83,7 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 	return e
 }
 
-// StartAt is like Start, with a server on each of the hosts, at ZooKeeper's usual ports.
+// StartAt is like Start, with one server on each host, at ZooKeeper's usual ports.
 func StartAt(t testing.TB, hosts []Host) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
@@ -145,7 +145,7 @@ func (e *Ensemble) configure(i int) string {
 	return path
 }
 
-// Run starts server i, which is not running. Await returns once it answers.
+// Run starts server i, which must not be running. Use Await to wait until it answers.
 func (e *Ensemble) Run(i int) {
 	e.t.Helper()
 	cfg := e.configure(i)
@@ -191,8 +191,8 @@ func (e *Ensemble) factory() string {
 	return "NIOServerCnxnFactory"
 }
 
-// Ask sends a four-letter command to server i; "" if it does not answer within five seconds: a server that
-// starts may leave the connection open forever.
+// Ask sends a four-letter command to server i, and returns "" if it does not answer within five seconds: a server that is starting can
+// leave the connection open forever.
 func (e *Ensemble) Ask(i int, command string) string {
 	c, err := net.DialTimeout("tcp", e.Addresses()[i], 5*time.Second)
 	if err != nil {
@@ -214,11 +214,11 @@ func (e *Ensemble) Await(i int) {
 			b, _ := os.ReadFile(filepath.Join(e.folder(i), "log"))
 			e.t.Fatalf("ZooKeeper server %d does not answer:\n%s", i+1, b[max(0, len(b)-4000):])
 		}
-		time.Sleep(100 * time.Millisecond) // between questions
+		time.Sleep(100 * time.Millisecond) // between requests
 	}
 }
 
-// Leader returns the number of the server that leads, or -1.
+// Leader returns the number of the leading server, or -1.
 func (e *Ensemble) Leader() int {
 	for i := range e.servers {
 		if a := e.Ask(i, "srvr"); strings.Contains(a, "Mode: leader") || strings.Contains(a, "Mode: standalone") {
@@ -228,7 +228,7 @@ func (e *Ensemble) Leader() int {
 	return -1
 }
 
-// Kill kills server i without warning, and returns when it is gone.
+// Kill kills server i without warning, and returns when it has ended.
 func (e *Ensemble) Kill(i int) {
 	e.t.Helper()
 	s := e.servers[i]
@@ -242,7 +242,7 @@ func (e *Ensemble) Kill(i int) {
 	s.process = nil
 }
 
-// Pause stops server i as if it hung: its connections stay. Resume lets it continue.
+// Pause suspends server i as if it hung: its connections remain. Resume lets it continue.
 func (e *Ensemble) Pause(i int) { e.signal(i, syscall.SIGSTOP) }
 
 // Resume is the inverse of Pause.
@@ -263,8 +263,8 @@ func (e *Ensemble) Wipe(i int) {
 	}
 }
 
-// Keep moves everything that server i, which must not be running, has on disk into the folder to; Return puts it back,
-// replacing what the server has by then.
+// Keep moves everything that server i, which must not be running, has on disk to the folder to; Return moves it back, replacing what the
+// server has by then.
 func (e *Ensemble) Keep(i int, to string) {
 	e.t.Helper()
 	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"),
@@ -290,12 +290,12 @@ func (e *Ensemble) stop() {
 	wg.Wait()
 }
 
-// Proxy is an address of a server that can be cut off.
+// Proxy is a server address that can be cut off.
 type Proxy struct {
 	listener net.Listener
 	to       string
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	cut   bool
 	conns map[net.Conn]struct{}
 	freed chan struct{} // closed when the cut ends
@@ -328,8 +328,8 @@ func NewProxy(t testing.TB, address string) *Proxy {
 // Address returns the proxy's own address.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Cut stops everything from passing, without notice to either side, like a lost network. It also ends such a
-// cut; waiting data are then lost together with their connections.
+// Cut stops all traffic without notice to either side, like a lost network. With cut false, it ends this; pending data is then lost
+// together with its connections.
 func (p *Proxy) Cut(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -345,7 +345,7 @@ func (p *Proxy) Cut(cut bool) {
 	}
 }
 
-// passes reports whether bytes pass. If they do not, the returned channel is closed once they pass again.
+// passes reports whether bytes pass. If not, the returned channel is closed once they pass again.
 func (p *Proxy) passes() (bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

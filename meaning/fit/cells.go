@@ -9,13 +9,13 @@ import (
 // Sample is a sentence from which cells are learned.
 type Sample struct {
 	Mean meaning.Vector
-	Wide bool // written in Chinese characters
+	Wide bool // whether it is in Chinese characters
 }
 
-// learnRounds is how often the points of cells are moved to the mean of the samples nearest to them.
+// learnRounds is how often learning moves the points of cells to the mean of their nearest samples.
 const learnRounds = 20
 
-// Cells returns the bytes of cells learned from sentences, with a notice about these. The same sentences in the same order give the same
+// Cells returns encoded cells learned from samples, with a notice of their origin. The same samples in the same order give the same
 // bytes.
 func Cells(samples []Sample, notice string) []byte {
 	p := &meaning.CellParts{Notice: notice}
@@ -59,7 +59,7 @@ func Cells(samples []Sample, notice string) []byte {
 	return meaning.EncodeCells(p)
 }
 
-// learnAxes sets the axes to the principal axes of directions, half whitened.
+// learnAxes sets the axes to the principal axes of the directions, half whitened.
 func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
 	covariance := Square(meaning.Dimensions)
 	row := make([]float64, meaning.Dimensions)
@@ -79,7 +79,7 @@ func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
 	}
 }
 
-// learnWords sets words to points near which the parts of turned are (Lloyd's algorithm, from samples at equal steps).
+// learnWords sets words to points near the corresponding parts of turned (Lloyd's algorithm, from samples at equal steps).
 func learnWords[Word ~[16]float32](words []Word, turned []meaning.Point, part int) {
 	size := len(words[0])
 	for w := range words {

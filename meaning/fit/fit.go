@@ -1,7 +1,8 @@
-// Package fit learns how to divide the vectors of a model into cells. [Space] makes the space in which an encoder's vectors are indexed,
-// from its vectors of [Sentences]; [Cells] makes cells for vectors of the table's size.
+// Package fit learns how to divide a model's vectors into cells. [Space] makes the space for indexing an encoder's vectors, from its
+// vectors of [Sentences]; [Cells] makes cells for vectors of the table's size.
 //
-// The same vectors give the same bytes. Learning a space of 384 numbers takes some seconds, of 1,024 a minute or more.
+// The same vectors give the same bytes. Learning a space takes several seconds for vectors of 384 numbers, and a minute or more for
+// 1,024.
 package fit
 
 import (
@@ -16,12 +17,12 @@ import (
 	"concordat/meaning"
 )
 
-// packedSentences has a sentence a line, packed by zstd -19.
+// packedSentences has one sentence per line, compressed by zstd -19.
 //
 //go:embed data/sentences.txt.zst
 var packedSentences []byte
 
-// Sentences returns 2,397 sentences in 16 languages from calls of the National Institutes of Health (United States government, no
+// Sentences returns 2,397 sentences in 16 languages from funding calls of the National Institutes of Health (United States government, no
 // copyright), laws of the People's Republic of China (no copyright) and the Universal Declaration of Human Rights (public domain).
 var Sentences = sync.OnceValues(func() ([]string, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<20))
@@ -36,13 +37,13 @@ var Sentences = sync.OnceValues(func() ([]string, error) {
 	return strings.Split(strings.TrimSpace(string(text)), "\n"), nil
 })
 
-// The sizes of a model's vectors for which a space can be made: learning takes time as their third power.
+// Minimum and maximum size of a model's vectors: learning time grows with the third power of the size.
 const (
 	leastModel = meaning.Dimensions
 	mostModel  = 2048
 )
 
-// probes is the number of sentences that recognise a model, at equal steps among those from which its space was learned.
+// probes is the number of sentences for recognising a model, taken at equal steps from the sentences from which its space was learned.
 const probes = 16
 
 // Probes returns the sentences by which a space learned from texts recognises its model.
@@ -56,8 +57,8 @@ func probesOf[T any](all []T) []T {
 	return out
 }
 
-// Space returns the bytes of the space of a model, learned from its vectors of texts: its axes are the principal axes of the vectors less
-// the mean of their script. It fails with concordat.ErrInvalid if the vectors are too short or too long.
+// Space returns the encoded space of a model, learned from its vectors of texts: its axes are the principal axes of the vectors minus the
+// mean of their script. It fails with concordat.ErrInvalid if the vectors have too few or too many dimensions.
 func Space(texts []string, vectors [][]float32) ([]byte, error) {
 	if len(texts) == 0 || len(vectors) != len(texts) {
 		return nil, fmt.Errorf("%d vectors of %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)

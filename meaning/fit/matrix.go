@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Square returns a matrix of zeros.
+// Square returns an n by n matrix of zeros.
 func Square(n int) [][]float64 {
 	out := make([][]float64, n)
 	for i := range out {
@@ -15,7 +15,7 @@ func Square(n int) [][]float64 {
 	return out
 }
 
-// AddOuter adds the lower half of the outer product of a row with itself, times a weight.
+// AddOuter adds the lower half of a row's outer product with itself, multiplied by a weight.
 func AddOuter(m [][]float64, row []float64, weight float64) {
 	for k, x := range row {
 		scaled, line := float64(weight*x), m[k]
@@ -25,7 +25,7 @@ func AddOuter(m [][]float64, row []float64, weight float64) {
 	}
 }
 
-// Finish divides the lower half of a matrix by n and copies it to the upper.
+// Finish divides a matrix's lower half by n and copies it to the upper half.
 func Finish(m [][]float64, n float64) {
 	for k, line := range m {
 		for i := range line[:k+1] {
@@ -35,8 +35,8 @@ func Finish(m [][]float64, n float64) {
 	}
 }
 
-// Eigen returns the eigenvalues of a symmetric matrix, which it changes, and its eigenvectors as columns, by cyclic Jacobi
-// rotations (Golub and Van Loan 2013, section 8.5.5).
+// Eigen returns the eigenvalues of a symmetric matrix and its eigenvectors as columns, by cyclic Jacobi rotations (Golub and Van Loan
+// 2013, section 8.5.5). It overwrites the matrix.
 func Eigen(a [][]float64) (values []float64, vectors [][]float64) {
 	n := len(a)
 	vectors = Square(n)
@@ -77,7 +77,7 @@ func Descending(values []float64) []int {
 	return order
 }
 
-// rotate makes a[p][q] zero.
+// rotate reduces a[p][q] to zero.
 func rotate(a, vectors [][]float64, p, q int) {
 	if math.Abs(a[p][q]) < 1e-300 {
 		return

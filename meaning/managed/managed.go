@@ -24,69 +24,69 @@ import (
 // Phase is the current phase of a process.
 type Phase string
 
-// The phases.
+// These are the phases.
 const (
-	Idle     Phase = "idle" // it has not been needed yet
+	Idle     Phase = "idle" // not needed yet
 	Starting Phase = "starting"
 	Ready    Phase = "ready"
-	Failed   Phase = "failed" // it will be restarted after a while
+	Failed   Phase = "failed" // waiting to be restarted
 	Stopped  Phase = "stopped"
 )
 
 // Status is the state of a process.
 type Status struct {
 	Phase    Phase
-	PID      int  // 0: there is no process
-	Alone    bool // it has no network
+	PID      int  // 0: no process
+	Alone    bool // whether it runs without a network
 	Restarts int  // number of restarts
 	Err      error
 }
 
-// Options name the program to run and how it runs.
+// Options specify the program and how it runs.
 type Options struct {
-	// Package is the folder of an installed package, see Installed. Its program runs unless Command names another.
+	// Package is the folder of an installed package, as returned by Installed. Its program runs unless Command specifies another.
 	Package string
-	// Command is a program with its arguments. In these, {socket} stands for the path of the socket that it must listen on. Alternatively,
-	// {port} stands for the port on 127.0.0.1 and {key_file} for a file whose first line is the secret that each request carries as a
-	// bearer token; the environment variable CONCORDAT_ENCODER_KEY also holds it.
+	// Command is a program with its arguments. In the arguments, {socket} represents the path of the socket on which it must listen.
+	// Alternatively, {port} represents its port on 127.0.0.1, and {key_file} a file whose first line is the secret that each request
+	// carries as a bearer token; the environment variable CONCORDAT_ENCODER_KEY also contains the secret.
 	Command []string
-	// Remote configures the requests. The address and the key are set by this package.
+	// Remote configures the requests. This package sets the address and the key.
 	Remote     remote.Options
-	Memory     int64 // bytes of address space; 0 means DefaultMemory
-	Processors int   // 0: 1
+	Memory     int64 // bytes of address space; 0: DefaultMemory
+	Processors int   // 0 means 1
 	Log        *slog.Logger
 }
 
 // Defaults and bounds.
 const (
 	DefaultMemory = 2 << 30
-	startTime     = time.Minute            // longest time until it answers
-	askEvery      = 100 * time.Millisecond // interval at which it is asked whether it answers, while it starts
-	stopTime      = 5 * time.Second        // between asking it to end and killing it
+	startTime     = time.Minute            // maximum time until the first answer
+	askEvery      = 100 * time.Millisecond // interval between requests until the first answer
+	stopTime      = 5 * time.Second        // time from the request to stop until the process is killed
 	shortestRest  = time.Second
 	longestRest   = 5 * time.Minute
-	livedLong     = time.Minute // after this long, a failure counts as the first again
-	toldBytes     = 2 << 10     // bytes kept of its output
+	livedLong     = time.Minute // after running this long, a failure counts as the first
+	toldBytes     = 2 << 10     // bytes of its output to keep
 )
 
 // Encoder is an encoder that runs as a separate process. It is safe for concurrent use.
 type Encoder struct {
 	o      Options
-	name   *remote.Encoder // for methods that do not depend on the process
-	ctx    context.Context // ends with Close
+	name   *remote.Encoder // for methods that need no process
+	ctx    context.Context // cancelled by Close
 	end    context.CancelFunc
 	begin  sync.Once
 	served sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
 	status  Status
-	now     *remote.Encoder    // for the process; nil unless it is Ready
-	stop    context.CancelFunc // ends the process
-	spent   remote.Spent       // of processes that ended
-	changed chan struct{}      // closed when status changes
+	now     *remote.Encoder    // client of the process; nil unless Ready
+	stop    context.CancelFunc // stops the process
+	spent   remote.Spent       // cost of processes that have ended
+	changed chan struct{}      // closed on each change of status
 }
 
-// New returns an encoder whose process is not started yet.
+// New returns an encoder whose process has not started.
 func New(o Options) (*Encoder, error) {
 	if o.Package == "" && len(o.Command) == 0 {
 		return nil, errors.New("no encoder is installed, and no command is named")
@@ -111,13 +111,13 @@ func New(o Options) (*Encoder, error) {
 	return e, nil
 }
 
-// Name returns the name of the encoder in reports.
+// Name returns the encoder's name in reports.
 func (e *Encoder) Name() string { return e.name.Name() }
 
 // Where returns "", since texts stay on this machine.
 func (e *Encoder) Where() string { return "" }
 
-// Recipe returns a string that identifies everything that the vectors depend on besides the texts.
+// Recipe returns a string that identifies everything besides the texts that determines the vectors.
 func (e *Encoder) Recipe() string {
 	if len(e.o.Command) > 0 && e.o.Remote.Model == "" {
 		return fmt.Sprintf("%q %s", e.o.Command, e.name.Recipe())
@@ -146,7 +146,7 @@ func (e *Encoder) Status() Status {
 	return e.status
 }
 
-// Start starts the process, unless it was started before, and keeps it running until Close.
+// Start starts the process unless it has been started, and keeps it running until Close.
 func (e *Encoder) Start() {
 	e.begin.Do(func() {
 		e.set(func() { e.status.Phase = Starting })
@@ -154,9 +154,9 @@ func (e *Encoder) Start() {
 	})
 }
 
-// Close ends the process.
+// Close stops the process.
 func (e *Encoder) Close() error {
-	e.begin.Do(func() {}) // an encoder not started before can no longer be
+	e.begin.Do(func() {}) // prevents a later start
 	e.end()
 	e.served.Wait()
 	e.set(func() {
@@ -165,7 +165,7 @@ func (e *Encoder) Close() error {
 	return nil
 }
 
-// set changes fields that mu guards, and wakes up the goroutines waiting for changes.
+// set runs change with mu held and wakes the goroutines waiting for changes.
 func (e *Encoder) set(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -174,7 +174,7 @@ func (e *Encoder) set(change func()) {
 	e.changed = make(chan struct{})
 }
 
-// Encode encodes texts like remote.Encoder. It waits for a process that is starting, and fails while there is none.
+// Encode works like remote.Encoder.Encode. It waits for a starting process, and fails if there is none.
 func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
 	e.Start()
 	for {
@@ -185,7 +185,7 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float
 		case Ready:
 			vectors, sent, err = now.Encode(ctx, texts)
 			if errors.Is(err, remote.ErrUnavailable) && ctx.Err() == nil {
-				stop() // it hangs or is gone; another one will be started
+				stop() // it hangs or has ended; another will be started
 			}
 			return vectors, sent, err
 		case Failed, Stopped:
@@ -254,7 +254,7 @@ func (e *Encoder) run() error {
 		})
 		<-ended
 		err = told(waited, said)
-		e.set(func() { // in one step, since a ready encoder has a process to ask
+		e.set(func() { // one step, so that a Ready encoder always has a client
 			e.now, e.spent = nil, sum(e.spent, now.Spent())
 			e.status.Phase, e.status.PID, e.status.Err = Failed, 0, err
 		})
@@ -268,7 +268,7 @@ func (e *Encoder) run() error {
 	return told(waited, said)
 }
 
-// errEnded is returned if a process ended before it answered.
+// errEnded is the error of a process that ended before it answered.
 var errEnded = errors.New("it ended before it answered")
 
 // told returns why a process ended.
@@ -282,7 +282,7 @@ func told(err error, said *tail) error {
 	return err
 }
 
-// process is a program to start, with its bounds.
+// process is a program to start, with its limits.
 type process struct {
 	command    []string
 	dir        string
@@ -290,11 +290,11 @@ type process struct {
 	key        string
 	memory     int64
 	processors int
-	packaged   bool // it is the program of the package
-	alone      bool // it has no network
+	packaged   bool // whether it is the package's program
+	alone      bool // whether it runs without a network
 }
 
-// prepare returns the process to start, given an empty folder.
+// prepare returns the process to start; dir must be empty.
 func (e *Encoder) prepare(dir string) (*process, error) {
 	p := &process{command: slices.Clone(e.o.Command), dir: dir, remote: e.o.Remote, memory: e.o.Memory, processors: e.o.Processors}
 	if p.packaged = len(p.command) == 0; p.packaged {
@@ -330,7 +330,7 @@ func (e *Encoder) prepare(dir string) (*process, error) {
 	return p, nil
 }
 
-// freePort returns a port of 127.0.0.1 that is free now.
+// freePort returns a currently free port of 127.0.0.1.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -340,7 +340,7 @@ func freePort() (string, error) {
 	return port, errors.Join(err, l.Close())
 }
 
-// start starts the process, without a network if it needs none and the system allows that.
+// start starts the process, without a network if it needs none and the system allows it.
 func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) {
 	for _, alone := range []bool{p.remote.Socket != "", false} {
 		c := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
@@ -353,7 +353,7 @@ func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) 
 		err := c.Start()
 		if err == nil {
 			p.alone = alone
-			if !p.packaged { // the package's has one thread per processor that it may use
+			if !p.packaged { // the package's program runs one thread per processor that it may use
 				confine(c.Process.Pid, p.processors)
 			}
 			return c, nil
@@ -365,7 +365,7 @@ func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) 
 	panic("unreachable: the last attempt returns")
 }
 
-// answers waits until the process answers and returns an encoder for it.
+// answers waits until the process answers and returns a client for it.
 func (p *process) answers(ctx context.Context, ended <-chan struct{}) (*remote.Encoder, error) {
 	ctx, done := context.WithTimeout(ctx, startTime)
 	defer done()

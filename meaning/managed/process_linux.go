@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// separate makes a command end with the thread that starts it, and run without a network if alone is set.
+// separate makes a command end with the thread that starts it and, if alone is set, run without a network.
 func separate(c *exec.Cmd, alone bool) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if alone {
@@ -18,8 +18,8 @@ func separate(c *exec.Cmd, alone bool) {
 	}
 }
 
-// confine restricts a process to the given number of this process's processors, the last ones. A process that cannot be confined runs on
-// all of them, at the lowest priority.
+// confine restricts a process to the last of the processors that this process may use; processors is their number. If that is impossible,
+// the process runs on all of them at the lowest priority.
 func confine(pid, processors int) {
 	var mine, its unix.CPUSet
 	if unix.SchedGetaffinity(0, &mine) != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// bound makes a command run with a low priority and within the given number of bytes of address space.
+// bound makes a command run with low priority and at most memory bytes of address space.
 func bound(c *exec.Cmd, memory int64) {
 	c.Args = append([]string{"sh", "-c", `ulimit -v "$0" && exec nice -n 10 "$@"`, fmt.Sprint(memory >> 10)}, c.Args...)
 	c.Path, c.Err = "/bin/sh", nil

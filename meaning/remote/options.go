@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// Options name the server and how to ask it.
+// Options specify the server and how to send requests.
 type Options struct {
-	URL string // of the protocol's root, for example http://127.0.0.1:8080/v1; requests go to /embeddings below it
-	// Socket is the path of a Unix socket on which the server listens; URL then gives only the path of requests. If it is empty, the host
-	// of URL is used.
+	URL string // base URL of the protocol, for example http://127.0.0.1:8080/v1; requests go to /embeddings below it
+	// Socket is the path of a Unix socket on which the server listens; URL then only supplies the path of requests. If empty, the host of
+	// URL is used.
 	Socket string
-	Model  string // name of the model at the server; if empty, none is sent
-	Key    string // sent as a bearer token, unless empty
-	// Prefix is put before each text, as some models require; those of the E5 family need "query: ".
+	Model  string // model name to send; empty: none
+	Key    string // bearer token; empty: none
+	// Prefix precedes each text, as some models require; E5 models need "query: ".
 	Prefix string
-	// Batch is the largest number of texts in a request, 1 to 1024; the default is 32.
+	// Batch is the maximum number of texts per request, 1 to 1024; the default is 32.
 	Batch int
-	// Timeout is how long a request may take; the default is 30 s.
+	// Timeout is the maximum duration of a request; the default is 30 s.
 	Timeout time.Duration
-	// Dimensions is the number of dimensions that a vector must have, up to 8192; 0 means as many as the first vector has.
+	// Dimensions is the required number of dimensions of a vector, up to 8192; 0 means as many as the first vector has.
 	Dimensions int
-	// AllowTextToLeave lets texts go to other machines.
+	// AllowTextToLeave permits sending texts to other machines.
 	AllowTextToLeave bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Bounds of Options and their defaults.
+// Limits of Options, and defaults.
 const (
 	DefaultBatch   = 32
 	MaxBatch       = 1024
@@ -40,10 +40,10 @@ const (
 	MaxTimeout     = 10 * time.Minute
 	MaxDimensions  = 8192
 	maxKey         = 4096 // bytes
-	maxName        = 200  // bytes of a model's name, and of a prefix
+	maxName        = 200  // bytes of a model name or a prefix
 )
 
-// Validate returns one error that lists everything wrong with the options.
+// Validate returns one error that lists all faults of the options.
 func (o Options) Validate() error {
 	var errs []error
 	u, err := url.Parse(o.URL)
@@ -72,13 +72,13 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// isHere reports whether a name denotes this machine, judging by its form alone.
+// isHere reports whether a name denotes this machine, judging only by its form.
 func isHere(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isNear reports whether a name is an address of a private network.
+// isNear reports whether a name is an address in a private network.
 func isNear(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsPrivate()

@@ -20,52 +20,52 @@ import (
 	"time"
 )
 
-// Errors that callers distinguish with errors.Is.
+// These are the errors that callers distinguish with errors.Is.
 var (
-	// ErrUnavailable: the server could not be reached, was too slow, or reported that it is busy.
+	// ErrUnavailable means that the server could not be reached, was too slow, or reported that it is busy.
 	ErrUnavailable = errors.New("the encoder does not answer")
-	// ErrRefused: the server rejects the request, for example for a wrong key, model or length.
+	// ErrRefused means that the server rejected the request, for example because of a wrong key, model or length.
 	ErrRefused = errors.New("the encoder refuses the request")
-	// ErrNonsense: the server did not send vectors of the texts.
+	// ErrNonsense means that the server did not return vectors of the texts.
 	ErrNonsense = errors.New("the encoder's answer cannot be used")
-	// ErrPaused: the server failed a while ago and is not asked again yet.
+	// ErrPaused means that the server failed recently and no request was sent.
 	ErrPaused = errors.New("the encoder failed and is not asked again yet")
 )
 
 // Limits on reading and waiting.
 const (
-	perNumber    = 32      // most bytes per number in an answer
-	perAnswer    = 1 << 20 // bytes of an answer in addition to its numbers
-	perError     = 4 << 10 // bytes read of the body of a failure
-	atOnce       = 2       // requests of an Encoder at the same time
+	perNumber    = 32      // maximum bytes per number in an answer
+	perAnswer    = 1 << 20 // bytes of an answer besides its numbers
+	perError     = 4 << 10 // bytes to read of a failure's body
+	atOnce       = 2       // concurrent requests of an Encoder
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
-	// maxText bounds a text, in bytes: longer ones are cut, as models read only a few hundred words.
+	// maxText is the maximum length of a text in bytes: longer texts are truncated, since models read only a few hundred words.
 	maxText = 8 << 10
 )
 
-// Encoder asks one server. It is safe for concurrent use.
+// Encoder sends requests to one server. It is safe for concurrent use.
 type Encoder struct {
 	o      Options
 	url    string
-	host   string // of url, without port
+	host   string // host of the URL, without port
 	client *http.Client
 	turns  chan struct{}
 
 	mu         sync.Mutex // guards the fields below
 	dimensions int
-	rest       time.Duration // how long the last failure paused it
-	until      time.Time     // when the next request may be sent
+	rest       time.Duration // how long the last failure paused requests
+	until      time.Time     // earliest time of the next request
 	spent      Spent
 }
 
-// Spent is the cost of an Encoder so far.
+// Spent is an Encoder's cost so far.
 type Spent struct {
 	Texts, Requests, Failures int
-	Took                      time.Duration // all requests together
+	Took                      time.Duration // total of all requests
 }
 
-// New returns an encoder. It connects to nothing yet.
+// New returns an encoder without connecting to the server.
 func New(o Options) (*Encoder, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -97,10 +97,10 @@ func New(o Options) (*Encoder, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
-// Name returns the name of the encoder in reports.
+// Name returns the encoder's name in reports.
 func (e *Encoder) Name() string { return cmp.Or(e.o.Model, "server") }
 
-// Where returns the machine that texts go to, or "" if they stay on this one.
+// Where returns the machine that receives texts, or "" if they stay on this one.
 func (e *Encoder) Where() string {
 	if isHere(e.host) {
 		return ""
@@ -115,18 +115,18 @@ func (e *Encoder) Spent() Spent {
 	return e.spent
 }
 
-// Recipe returns a string that identifies everything that the vectors depend on besides the texts: vectors of two
-// encoders with one recipe can be compared.
+// Recipe returns a string that identifies everything besides the texts that determines the vectors: encoders with equal recipes produce
+// comparable vectors.
 func (e *Encoder) Recipe() string {
 	where := ""
-	if e.o.Model == "" { // only the server's address distinguishes models
+	if e.o.Model == "" { // without a model name, only the server's address distinguishes models
 		where = e.url
 	}
 	return fmt.Sprintf("%q %q %q %d", where, e.o.Model, e.o.Prefix, e.o.Dimensions)
 }
 
-// Encode returns a vector of length 1 for each text, in the same order, and the number of different texts sent to the server, even after an
-// error, since a server that answers nonsense has read them. Equal texts are sent once.
+// Encode returns a vector of length 1 for each text, in the same order, and the number of different texts sent to the server. It returns
+// that number even with an error, since a server has read the texts even if its answer is invalid. It sends equal texts once.
 func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
 	at := make(map[string]int, len(texts))
 	var distinct []string
@@ -155,8 +155,8 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float
 	return vectors, sent, nil
 }
 
-// batch asks for the vectors of some texts, unless the last failure is too recent, and reports whether they were sent. If the caller gives
-// up, that does not count as a failure of the server.
+// batch requests the vectors of some texts unless the last failure is too recent, and reports whether they were sent. A request cancelled
+// by the caller does not count as a failure of the server.
 func (e *Encoder) batch(ctx context.Context, texts []string) (vectors [][]float32, sent bool, err error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -168,7 +168,7 @@ func (e *Encoder) batch(ctx context.Context, texts []string) (vectors [][]float3
 		return nil, false, err
 	}
 	began := e.o.Now()
-	var wrote atomic.Bool // a transport that gives up may still write
+	var wrote atomic.Bool // a cancelled transport might still write
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
 	vectors, err = e.ask(traced, texts)
 	sent = wrote.Load()
@@ -261,7 +261,7 @@ func (e *Encoder) known() int {
 	return e.dimensions
 }
 
-// cut returns a text shortened to the length that is sent to a server.
+// cut truncates a text to the length that may be sent.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -269,7 +269,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "")
 }
 
-// failure returns the error for an answer other than 200. The server's message is repeated in one short line.
+// failure returns the error for an answer other than 200. It includes the server's message on one short line.
 func failure(r *http.Response) error {
 	kind := ErrUnavailable
 	if r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusRequestTimeout {
@@ -287,7 +287,7 @@ func failure(r *http.Response) error {
 	return fmt.Errorf("%w: %s: %.200q", kind, r.Status, said.Error.Message)
 }
 
-// read returns the vectors of an answer, by index, scaled to length 1. If dimensions is 0, any number of them is accepted.
+// read returns an answer's vectors by index, scaled to length 1. If dimensions is 0, it accepts any number of dimensions.
 func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 	var got struct {
 		Data []struct {
@@ -323,7 +323,7 @@ func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 	return out, nil
 }
 
-// unit returns a vector scaled to length 1.
+// unit scales a vector to length 1.
 func unit(v []float64) ([]float32, error) {
 	sum := 0.0
 	for _, x := range v {

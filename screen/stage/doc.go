@@ -1,16 +1,16 @@
-// Package stage divides screening among machines. Its programs read lines and write lines, for an engine that places, sorts, repeats and
-// collects, for example Spark or Slurm.
+// Package stage divides screening among machines. Its programs read and write lines, for an engine that places, sorts, repeats and
+// collects them, for example Spark or Slurm.
 //
-// A line consists of fields separated by tabs; the first is its key. A map reads any part of its input in any order, and its output for
-// each line depends on that line alone. Between map and reduce, lines are divided by their keys and sorted by their bytes. A reduce reads
-// all lines of its keys; repeated lines make no difference. So the output of all reduces together is the same set of lines, however the
-// input is divided and whatever runs twice. When the lines are sorted ([Merge]), the bytes are also the same.
+// A line consists of fields separated by tabs; the first field is the key. A map reads any part of its input in any order, and its output
+// for a line depends only on that line. Between map and reduce, the engine divides lines by key and sorts them by their bytes. A reduce
+// reads all lines of its keys; repeated lines make no difference. So all reduces together produce the same set of lines, however the
+// input is divided and even if parts run twice. If the lines are then sorted ([Merge]), the bytes are the same, too.
 //
 //	documents → Prints → Buckets | Pairs                          near prints (Manku, Jain and Das Sarma 2007)
 //	prints → Near                                                 near prints of given ones
 //	documents → Shingles | Shared | Merge with Sum → Resemblance  resembling texts (Broder 1997, section 3)
 //	documents → Grams | Alike                                     similar short texts
 //
-// In this diagram, | is a division by key. The package is pure: no files, no network, no clock; storage outside memory is a screen.Space.
-// Errors in the input are an [InputError].
+// In this diagram, | represents division by key. The package is pure: no files, no network, no clock; a screen.Space provides storage
+// outside memory. Errors in the input are reported as [InputError].
 package stage

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// LongestLine is the largest length of a line in bytes.
+// LongestLine is the maximum length of a line in bytes.
 const LongestLine = 64 << 20
 
-// InputError is the error for invalid input, which the same input causes again.
+// InputError reports invalid input; the same input always causes it.
 type InputError struct {
-	Line int // from 1
+	Line int // starting at 1
 	Err  error
 }
 
-// Error returns a message that names the line.
+// Error returns a message with the line number.
 func (e *InputError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns Err.
@@ -34,7 +34,7 @@ var (
 // reader reads lines.
 type reader struct {
 	in *bufio.Reader
-	n  int // lines read
+	n  int // number of lines read
 }
 
 func newReader(in io.Reader) *reader { return &reader{in: bufio.NewReaderSize(in, 1<<18)} }
@@ -63,7 +63,7 @@ func (r *reader) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
-// lines yields every line without its end, valid until the next one is yielded; an error comes last.
+// lines yields every line without its end, valid until the next one; an error comes last.
 func (r *reader) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -77,8 +77,8 @@ func (r *reader) lines() iter.Seq2[[]byte, error] {
 
 func (r *reader) fault(err error) error { return &InputError{r.n, err} }
 
-// each calls do with the fields of every line, which must have the given number of fields. An error from do counts as an error in the
-// line, unless it is a failure to write.
+// each calls do with the fields of every line, which must have the given number of fields. An error from do is attributed to the line
+// unless it is a failure to write.
 func each(in io.Reader, fields int, do func([]string) error) error {
 	r := newReader(in)
 	for line, err := range r.lines() {
@@ -96,7 +96,7 @@ func each(in io.Reader, fields int, do func([]string) error) error {
 	return nil
 }
 
-// blame returns an error in a line as an InputError, and a failure to write unchanged.
+// blame returns an error caused by a line as an InputError, and a failure to write unchanged.
 func (r *reader) blame(err error) error {
 	var w *writeError
 	if errors.As(err, &w) {
@@ -113,7 +113,7 @@ func split(line []byte, fields int) ([]string, error) {
 	return f, nil
 }
 
-// groups calls do with the lines of every key. The lines of a key must be consecutive and sorted; repeated lines are passed once.
+// groups calls do with the lines of every key. The lines of a key must be consecutive and sorted; groups passes repeated lines once.
 func groups(in io.Reader, fields int, do func(key string, lines [][]string) error) error {
 	r := newReader(in)
 	var last []byte
@@ -159,7 +159,7 @@ type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }
 
-// put writes a line of fields.
+// put writes a line with the given fields.
 func put(out io.Writer, fields ...string) error {
 	if _, err := io.WriteString(out, strings.Join(fields, "\t")+"\n"); err != nil {
 		return &writeError{err}
@@ -167,8 +167,7 @@ func put(out io.Writer, fields ...string) error {
 	return nil
 }
 
-// document reads a line of a document: a JSON object with id and text, or fields of which the first is the identifier and the last the
-// text.
+// document parses a document's line: a JSON object with id and text, or fields that begin with the identifier and end with the text.
 func document(line []byte) (id, text string, err error) {
 	if bytes.HasPrefix(line, []byte("{")) {
 		var d struct{ ID, Text string }
@@ -207,7 +206,7 @@ func documents(in io.Reader, do func(id, text string) error) error {
 	return nil
 }
 
-// ordered returns two identifiers, the lesser first.
+// ordered returns two identifiers in ascending order.
 func ordered(a, b string) (string, string) {
 	if a > b {
 		return b, a

@@ -31,19 +31,19 @@ func Split(in io.Reader, out []io.Writer) error {
 	return nil
 }
 
-// Merge sorts lines by their bytes and drops repeated ones. It uses about Bytes of memory; the rest is stored in Space. It is the last step
-// of all stages, and comes between a map and a reduce.
+// Merge sorts lines by their bytes and removes repeats. It uses about Bytes of memory and stores the rest in Space. It runs between a map
+// and a reduce, and as the last step of every stage.
 type Merge struct {
 	Space screen.Space
 	Bytes int64
-	// Sum adds up the last fields of lines that agree in all others, instead of dropping repeated lines.
+	// Sum adds up the last fields of lines that agree in all others, instead of removing repeats.
 	Sum bool
 }
 
 const (
 	leastMerge = 1 << 20
-	lineBytes  = 40 // overhead of a line in memory, since the list of lines has room to grow
-	// maxRuns bounds the runs merged at once, each with a buffer of mergeBuffer bytes.
+	lineBytes  = 40 // overhead of a line in memory, including spare room in the list of lines
+	// maxRuns is the maximum number of runs merged at once, each with a buffer of mergeBuffer bytes.
 	maxRuns     = 128
 	mergeBuffer = 1 << 16
 )
@@ -104,11 +104,11 @@ func (m *Merge) Run(in []io.Reader, out io.Writer) (err error) {
 	return errors.Join(merge(runs, w), w.end())
 }
 
-// heldLines are lines in memory. The blocks that hold their bytes are reused, so that memory use does not grow.
+// heldLines are lines in memory. It reuses the blocks with their bytes, so memory use does not grow.
 type heldLines struct {
 	lines  [][]byte
 	blocks [][]byte
-	block  int // the block that is being filled
+	block  int // block being filled
 	size   int64
 }
 
@@ -139,7 +139,7 @@ func (h *heldLines) reset() {
 	}
 }
 
-// write sorts the lines and writes them.
+// write sorts and writes the lines.
 func (h *heldLines) write(w *combiner) error {
 	slices.SortFunc(h.lines, bytes.Compare)
 	for _, line := range h.lines {
@@ -155,7 +155,7 @@ type run struct {
 	spill screen.Spill
 	size  int64
 	lines *reader
-	line  []byte // the next line
+	line  []byte // next line
 }
 
 func (m *Merge) create(fill func(*combiner) error) (*run, error) {
@@ -174,7 +174,7 @@ func (m *Merge) create(fill func(*combiner) error) (*run, error) {
 	return &run{spill: s, size: n.n}, nil
 }
 
-// runHeap is a heap with the least line's run first.
+// runHeap is a heap with the run of the smallest line first.
 type runHeap []*run
 
 func (h runHeap) Len() int           { return len(h) }
@@ -221,12 +221,12 @@ func merge(runs []*run, w *combiner) error {
 	return nil
 }
 
-// combiner writes sorted lines, with repeated ones written once or added up.
+// combiner writes sorted lines, and either writes repeated lines once or adds them up.
 type combiner struct {
 	sum  bool
 	out  *bufio.Writer
 	any  bool
-	last []byte // the line, or all but its last field, that is not yet written
+	last []byte // the line not yet written, or all but its last field
 	n    uint64
 }
 
@@ -266,7 +266,7 @@ func (c *combiner) flush() error {
 
 func (c *combiner) end() error { return errors.Join(c.flush(), c.out.Flush()) }
 
-// lastNumber returns a line split before its last field, which is a number.
+// lastNumber splits a line before its last field, which is a number.
 func lastNumber(line []byte) (head []byte, n uint64, err error) {
 	at := bytes.LastIndexByte(line, '\t') + 1
 	if n, err = strconv.ParseUint(string(line[at:]), 10, 64); err != nil || at == 0 {

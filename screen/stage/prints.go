@@ -11,7 +11,7 @@ import (
 	"concordat/segment"
 )
 
-// Prints writes for each document with features its identifier and print, 16 hexadecimal digits.
+// Prints writes the identifier and the print, 16 hexadecimal digits, of each document with features.
 func Prints(in io.Reader, out io.Writer, print func(*segment.Text) (p uint64, any bool, err error)) error {
 	return documents(in, func(id, text string) error {
 		t, err := segment.Split(text)
@@ -34,13 +34,13 @@ func parsePrint(s string) (uint64, error) {
 	return p, nil
 }
 
-// bucket returns the key of a print in a table: the table and the leading bits.
+// bucket returns a print's key in a table: the table and the leading bits.
 func bucket(d *screen.Design, table int, p uint64) string {
 	l := &d.Tables[table]
 	return fmt.Sprintf("%d.%x", table, l.Permute(p)>>(64-l.Lead))
 }
 
-// Buckets reads the output of Prints and writes, for each print, a line for each table of the design: bucket, print, identifier.
+// Buckets reads the output of Prints and writes, for each print and each table of the design, a line: bucket, print, identifier.
 func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 	return each(in, 2, func(f []string) error {
 		p, err := parsePrint(f[1])
@@ -56,9 +56,9 @@ func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 	})
 }
 
-// Pairs reads the lines of Buckets by bucket and writes the pairs of prints within the distance of the design: both identifiers, the lesser
-// first, and the distance. Each pair is written only in the first table in which both share a bucket. The first of equal prints represents
-// all of them: the others are paired only with it.
+// Pairs reads the lines of Buckets by bucket and writes the pairs of prints within the design's distance: both identifiers, the smaller
+// first, and the distance. It writes a pair only in the first table in which both share a bucket. The first of equal prints represents
+// them all: the others are paired only with it.
 func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 	type entry struct {
 		print uint64
@@ -78,7 +78,7 @@ func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 					return fmt.Errorf("%q is not a bucket of print %s: the distance or the levels are not those of its stage", key, f[1])
 				}
 			}
-			if n := len(held); n > 0 && held[n-1].print == p { // the lines are sorted, so the first print has the least identifier
+			if n := len(held); n > 0 && held[n-1].print == p { // lines are sorted, so the first print has the smallest identifier
 				if table == 0 {
 					if err := put(out, held[n-1].id, f[2], "0"); err != nil {
 						return err
@@ -119,10 +119,10 @@ func firstTable(d *screen.Design, a, b uint64) int {
 	return slices.IndexFunc(d.Tables, func(l screen.Layout) bool { return l.Permute(a^b)>>(64-l.Lead) == 0 })
 }
 
-// nearChunk is the number of stored prints compared at a time.
+// nearChunk is the number of stored prints compared at once.
 const nearChunk = 1 << 16
 
-// Near reads stored prints in the form written by Prints, and writes those near a query: query, stored, distance.
+// Near reads stored prints in the format of Prints and writes those near a query: query, stored, distance.
 func Near(in io.Reader, out io.Writer, d *screen.Design, queries io.Reader) error {
 	var ids []string
 	var prints []uint64

@@ -14,7 +14,7 @@ import (
 
 func distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 
-// Shingles writes for each document its sketch MOD_m (Broder 1997, section 3): one in modulus of its shingles, each with the document's
+// Shingles writes each document's sketch MOD_m (Broder 1997, section 3): one in modulus of its shingles, each with the document's
 // identifier and the number of these shingles. A document without such shingles is in no pair.
 func Shingles(in io.Reader, out io.Writer, s screen.Shingling, modulus uint64) error {
 	shingler := minhash.NewShingler(nil)
@@ -36,9 +36,9 @@ func Shingles(in io.Reader, out io.Writer, s screen.Shingling, modulus uint64) e
 	})
 }
 
-// Shared reads the lines of Shingles by shingle and writes a record for every two documents with a shingle: both identifiers, the number of
-// shingles of each, and 1. If a shingle has more than common documents, each is paired only with the common ones before it. Merge with Sum
-// adds up the records.
+// Shared reads the lines of Shingles by shingle and writes a record for every two documents that share it: both identifiers, the number
+// of shingles of each, and 1. If more than common documents have a shingle, each is paired only with the common ones before it. Merge
+// with Sum adds up the records.
 func Shared(in io.Reader, out io.Writer, common int) error {
 	return groups(in, 3, func(_ string, lines [][]string) error {
 		for i, b := range lines {
@@ -70,8 +70,9 @@ func count(s string) (int, error) {
 	return n, nil
 }
 
-// Resemblance reads the records of Shared, added up, and writes the pairs at or above the threshold: both identifiers, the estimated
-// resemblance, and the share of each that is in the other (Broder 1997, section 3). With contained, the threshold applies to either share.
+// Resemblance reads the added-up records of Shared and writes the pairs at or above the threshold: both identifiers, the estimated
+// resemblance, and the proportion of each that is in the other (Broder 1997, section 3). With contained, the threshold applies to either
+// proportion.
 func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool) error {
 	return each(in, 5, func(f []string) error {
 		var n [3]int
@@ -93,5 +94,5 @@ func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool)
 	})
 }
 
-// decimal returns the shortest form that reads back as the same number.
+// decimal returns the shortest form that parses as the same number.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

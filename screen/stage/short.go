@@ -13,10 +13,10 @@ import (
 	"concordat/segment"
 )
 
-// LongestShort is the largest number of letters of a short text.
+// LongestShort is the maximum number of letters in a short text.
 const LongestShort = 200
 
-// Counts holds the number of short texts in which each gram occurs; missing grams count as the rarest. The zero value is ready to use.
+// Counts holds the number of short texts that contain each gram; missing grams count as the rarest. The zero value is ready to use.
 type Counts struct{ of map[uint64]uint32 }
 
 // ReadCounts reads the lines of GramCounts after Merge has added them up.
@@ -37,8 +37,8 @@ func ReadCounts(in io.Reader) (*Counts, error) {
 	return c, err
 }
 
-// rarest returns, rarest first, just enough grams of a text that every text similar enough for the threshold has at least one of them
-// (prefix filter; Chaudhuri, Ganti and Kaushik 2006).
+// rarest returns, rarest first, as many grams of a text as are needed so that every sufficiently similar text contains at least one of
+// them (prefix filter; Chaudhuri, Ganti and Kaushik 2006).
 func (c *Counts) rarest(g screen.Grams, threshold float64) []uint64 {
 	least, _, _ := g.Bounds(threshold)
 	order := slices.Clone([]uint64(g))
@@ -61,7 +61,7 @@ func shortTexts(in io.Reader, do func(id, letters string) error) error {
 	})
 }
 
-// GramCounts writes for each short text its grams, each followed by 1. Merge with Sum adds them up.
+// GramCounts writes the grams of each short text, each followed by 1. Merge with Sum adds them up.
 func GramCounts(in io.Reader, out io.Writer) error {
 	return shortTexts(in, func(_, letters string) error {
 		for _, g := range screen.GramsOf(letters) {
@@ -73,8 +73,7 @@ func GramCounts(in io.Reader, out io.Writer) error {
 	})
 }
 
-// Grams writes for each short text a line for each of its rarest grams: gram, identifier, letters. Longer texts are
-// left out.
+// Grams writes a line for each of a short text's rarest grams: gram, identifier, letters. It omits longer texts.
 func Grams(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 	return shortTexts(in, func(id, letters string) error {
 		for _, g := range c.rarest(screen.GramsOf(letters), threshold) {
@@ -86,9 +85,8 @@ func Grams(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 	})
 }
 
-// Alike reads the lines of Grams by gram and writes the pairs of similar texts: both identifiers, the lesser first, and the Jaccard
-// similarity of their grams. Each pair is written only for the first gram that is among the rarest of both. Threshold and counts are as in
-// Grams.
+// Alike reads the lines of Grams by gram and writes the pairs of similar texts: both identifiers, the smaller first, and the Jaccard
+// similarity of their grams. It writes a pair only for the first gram among the rarest of both. Threshold and counts are as in Grams.
 func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 	type entry struct {
 		id     string

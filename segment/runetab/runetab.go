@@ -1,6 +1,5 @@
-// Package runetab is the rune table behind the normaliser: for every code point its class for segmentation
-// and the letter it folds to for matching. It contains the format shared by the generator and the reader;
-// doc/format.md describes the bytes.
+// Package runetab is the normaliser's rune table: for every code point, it contains the class for segmentation and the folded letter for
+// matching. It defines the format shared by the generator and the reader; doc/format.md describes the bytes.
 package runetab
 
 import (
@@ -13,7 +12,7 @@ import (
 // Class is the role of a rune in words and sentences.
 type Class uint8
 
-// The classes.
+// These are the classes.
 const (
 	Other      Class = iota // separates words
 	Letter                  // part of a word
@@ -21,31 +20,31 @@ const (
 	Digit                   // part of a word
 	Expand                  // part of a word, folds to several letters
 	Drop                    // removed
-	Dot                     // may end a sentence
+	Dot                     // can end a sentence
 	Terminator              // ends a sentence
-	Closer                  // closing bracket or quotation mark: stays with the sentence it closes
+	Closer                  // closing bracket or quotation mark: belongs to the sentence it closes
 	Opener                  // opening bracket or quotation mark
-	Clause                  // comma or the like: an overlong sentence may be cut there
+	Clause                  // comma or similar: an overlong sentence can be split there
 	Newline
 	Space
 )
 
-// Script is one of the few kinds of writing that need different features.
+// Script distinguishes the kinds of writing that need different features.
 type Script uint8
 
-// The scripts.
+// These are the scripts.
 const (
 	ScriptNone Script = iota
 	Spaced            // alphabets and syllabaries written with spaces
 	Han
-	Syllabic // kana and hangul: a character carries about as much as two letters
+	Syllabic // kana and hangul: a character counts for about two letters
 	Unspaced // alphabets written without spaces: Thai, Lao, Khmer, Myanmar, Tibetan
 )
 
-// Entry is the table entry of one rune: bits 0-20 target rune or expansion index, 21-24 class, 25-27 script, 28 lower case.
+// Entry is a rune's table entry: bits 0-20 target rune or expansion index, 21-24 class, 25-27 script, 28 lower case.
 type Entry uint32
 
-// Make returns the entry with the given parts.
+// Make returns an entry with the given parts.
 func Make(c Class, target rune, s Script, lower bool) Entry {
 	e := Entry(target) | Entry(c)<<21 | Entry(s)<<25
 	if lower {
@@ -69,11 +68,11 @@ func (e Entry) Lower() bool { return e>>28&1 == 1 }
 const (
 	planes = 0x110000 >> 8
 	magic  = "CRT1"
-	// most bounds the sizes that a reader accepts before allocating.
+	// most limits the sizes that a reader accepts before allocating.
 	most = 1 << 20
 )
 
-// Table holds the entries of all runes in blocks of 256, with equal blocks stored once.
+// Table holds the entries of all runes in blocks of 256, storing equal blocks once.
 type Table struct {
 	index      [planes]uint16
 	blocks     [][256]Entry
@@ -86,7 +85,7 @@ func New() *Table {
 	return &Table{blocks: make([][256]Entry, 1), compose: map[uint64]rune{}}
 }
 
-// At returns the entry of r; an invalid rune is Other.
+// At returns the entry of r; invalid runes are Other.
 func (t *Table) At(r rune) Entry {
 	if uint32(r) >= 0x110000 {
 		return 0
@@ -113,8 +112,8 @@ func (t *Table) Set(r rune, e Entry) {
 	t.blocks[t.index[p]][r&255] = e.shift(-r)
 }
 
-// shift returns e with r added to the target. Blocks hold targets relative to their rune, so that the many
-// blocks of letters that fold to themselves are equal and stored once. Other classes have no target rune.
+// shift returns e with r added to the target. Blocks store targets relative to their rune, so that the many blocks of letters that fold
+// to themselves are equal and stored once. Other classes have no target rune.
 func (e Entry) shift(r rune) Entry {
 	if c := e.Class(); c < Letter || c > Digit {
 		return e
@@ -122,7 +121,7 @@ func (e Entry) shift(r rune) Entry {
 	return e&^0x1FFFFF | (e+Entry(r))&0x1FFFFF
 }
 
-// AddExpansion adds the given runes as an expansion and returns its index. The generator uses it.
+// AddExpansion adds the runes as an expansion and returns its index. The generator uses it.
 func (t *Table) AddExpansion(rs []rune) rune {
 	for i, e := range t.expansions {
 		if slices.Equal(e, rs) {
@@ -138,7 +137,7 @@ func (t *Table) AddComposition(base, mark, whole rune) {
 	t.compose[uint64(base)<<32|uint64(mark)] = whole
 }
 
-// Encode writes the table: magic, then little-endian counts and arrays. Equal blocks are shared.
+// Encode writes the table: magic, then little-endian counts and arrays. It writes equal blocks once.
 func (t *Table) Encode(w io.Writer) error {
 	seen := map[[256]Entry]uint16{}
 	var blocks [][256]Entry
@@ -184,7 +183,7 @@ func (t *Table) Encode(w io.Writer) error {
 	return err
 }
 
-// Decode reads the output of Encode. It refuses counts larger than the bytes can hold.
+// Decode decodes the output of Encode. It refuses counts larger than the bytes can contain.
 func Decode(b []byte) (*Table, error) {
 	d := decoder{b: b}
 	if string(d.take(len(magic))) != magic {
@@ -221,7 +220,7 @@ func Decode(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// decoder returns the bytes of b; after their end it returns zeros and sets short.
+// decoder returns the bytes of b; beyond the end, it returns zeros and sets short.
 type decoder struct {
 	b     []byte
 	short bool
@@ -239,7 +238,7 @@ func (d *decoder) take(n int) []byte {
 
 func (d *decoder) uint32() uint32 { return binary.LittleEndian.Uint32(d.take(4)) }
 
-// count reads a count of items of at least size bytes each. It returns 0 if the remaining bytes cannot hold them.
+// count reads a count of items of at least size bytes each. It returns 0 if the remaining bytes cannot contain them.
 func (d *decoder) count(size int) int {
 	n := d.uint32()
 	if n > most || int(n)*size > len(d.b) {

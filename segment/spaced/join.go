@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestWord is the number of letters above which text between two word gaps is divided by the dictionary, since white space between
-// its words has been lost.
+// longestWord is the number of letters above which the dictionary divides text between two word gaps, since white space between its words
+// has been lost.
 const longestWord = 24
 
 // joiner writes the words of a run.
@@ -15,20 +15,20 @@ type joiner struct {
 	text    string
 	tokens  []token
 	between string // white space between two letters of a word
-	wide    bool   // white space between words differs
+	wide    bool   // whether white space between words differs
 	out     strings.Builder
 	at      []int
-	known   int // letters of dictionary words
+	known   int // number of letters in dictionary words
 }
 
 func newJoiner(text string, tokens []token) *joiner {
 	j := &joiner{text: text, tokens: tokens}
 	count := map[string]int{}
-	inner := tokens[:len(tokens)-1] // the gap after the last one is not part of the run
+	inner := tokens[:len(tokens)-1] // the gap after the last token is not part of the run
 	for _, t := range inner {
 		count[t.gap]++
 	}
-	for g, n := range count { // of equal counts, the narrower, then the lesser string, so that the map's order does not matter
+	for g, n := range count { // of equal counts, take the narrower, then the smaller string, so that the map's order does not matter
 		if best := count[j.between]; n > best || n == best && narrower(g, j.between) {
 			j.between = g
 		}
@@ -42,7 +42,7 @@ func newJoiner(text string, tokens []token) *joiner {
 // parts reports whether the white space g separates words.
 func (j *joiner) parts(g string) bool { return g != j.between && width(g) >= width(j.between) }
 
-// narrower reports whether a comes before b in the order of white space by displayed width.
+// narrower reports whether a precedes b in the order of white space by displayed width.
 func narrower(a, b string) bool {
 	wa, wb := width(a), width(b)
 	return wa < wb || wa == wb && a < b
@@ -80,7 +80,7 @@ func (j *joiner) join(r *Run) {
 }
 
 // chunk returns the number of tokens from i on that belong together: up to the next white space between words or, if that cannot be
-// determined, up to the next sign that ends a word.
+// determined, up to the next sign at the end of a word.
 func (j *joiner) chunk(i int) int {
 	for n := i; n < len(j.tokens); n++ {
 		t := j.tokens[n]
@@ -94,7 +94,7 @@ func (j *joiner) chunk(i int) int {
 	return len(j.tokens) - i
 }
 
-// divided reports whether a line end before token k divides a dictionary word that begins at token i: programs may break a line anywhere
+// divided reports whether a line end before token k splits a dictionary word that begins at token i: programs can break a line anywhere
 // between letters written apart.
 func (j *joiner) divided(i, k int) bool {
 	if !strings.Contains(j.tokens[k-1].gap, "\n") {
@@ -111,7 +111,7 @@ func (j *joiner) divided(i, k int) bool {
 // endsWord reports whether a token ends in a sign after which a new word begins.
 func endsWord(s string) bool { return strings.IndexByte(".,;:!?)]", s[len(s)-1]) >= 0 }
 
-// word writes the tokens of a chunk and, if more follows, a space.
+// word writes a chunk's tokens and, if more follow, a space.
 func (j *joiner) word(tokens []token, more bool) {
 	n := letters(tokens)
 	var spelt []byte
@@ -158,7 +158,7 @@ func (j *joiner) copy(t token) {
 	}
 }
 
-// plainLetters returns, in lower case, the tokens that are ASCII letters.
+// plainLetters returns the tokens that are ASCII letters, in lower case.
 func plainLetters(tokens []token) []byte {
 	var out []byte
 	for _, t := range tokens {

@@ -1,16 +1,16 @@
 package spaced
 
-// class is the class of a character in the search for runs.
+// class is a character's class in the search for runs.
 type class uint8
 
 const (
 	other   class = iota
-	letter        // of a searched script
-	gap           // white space inside a line
-	nothing       // invisible, or a mark on the letter before
+	letter        // letter of a searched script
+	gap           // white space within a line
+	nothing       // invisible, or a mark on the previous letter
 )
 
-// classOf returns the class of r, from fixed ranges.
+// classOf returns the class of r by fixed ranges.
 func classOf(r rune) class {
 	switch {
 	case r < 0x80:
@@ -41,7 +41,7 @@ func classOf(r rune) class {
 	return other
 }
 
-// lower returns the lower-case letter of r in the searched scripts.
+// lower returns r in lower case if it belongs to a searched script.
 func lower(r rune) rune {
 	switch {
 	case r >= 'A' && r <= 'Z', r >= 0xc0 && r <= 0xde && r != 0xd7, r >= 0x391 && r <= 0x3ab, r >= 0x410 && r <= 0x42f, r >= 0xff21 &&

@@ -1,12 +1,12 @@
-// Package spaced finds words whose letters are written apart, as in "p l a g i a r i s m". This makes a copied passage unreadable for
-// programs but not for people.
+// Package spaced finds words with letters written apart, as in "p l a g i a r i s m". This makes a copied passage unreadable for programs
+// but not for people.
 //
-// Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts with white space of any width after
-// each, and returns the words they spell. Words are separated where the white space differs from that between letters or, if it is the same
-// everywhere, by an English dictionary. Initials, enumerations, alphabets and formulas are not runs.
+// Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts, each followed by white space of
+// any width, and returns the words that they spell. It separates words where the white space differs from that between letters or, if it
+// is the same everywhere, by an English dictionary. Initials, enumerations, alphabets and formulas are not runs.
 //
-// The result depends on the text alone, not on other state or the version of the Unicode tables: fingerprints rely on it. Everything is
-// safe for concurrent use.
+// The result depends only on the text, not on other state or the version of the Unicode tables, because fingerprints depend on it.
+// Everything is safe for concurrent use.
 package spaced
 
 import (
@@ -14,18 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// Run is a stretch of text written apart.
+// Run is a stretch of text with letters written apart.
 type Run struct {
-	Start, End int    // bytes of the text
+	Start, End int    // byte positions in the text
 	Letters    int    // number of letters written apart
-	Known      bool   // nearly all of its words are in the dictionary
-	Small      bool   // most of its letters are lower-case
-	Joined     string // the text that the run spells, with single spaces between words and with its punctuation
-	At         []int  // for each byte of Joined, the place of its character in the text
+	Known      bool   // whether nearly all of its words are in the dictionary
+	Small      bool   // whether most of its letters are lower-case
+	Joined     string // spelled text, with single spaces between words and with punctuation
+	At         []int  // position in the text of the character at each byte of Joined
 }
 
 // A run must have this many letters, this many different letters, and as many vowels as ordinary language. Labelled figures and matrices
-// have few vowels, or their letters are in alphabetical order.
+// have few vowels, or letters in alphabetical order.
 const (
 	leastLetters   = 8
 	leastDifferent = 5
@@ -33,7 +33,7 @@ const (
 	maxVowels      = 70
 )
 
-// probeStep is the distance in bytes between the places at which a text is probed for runs. It is shorter than any run.
+// probeStep is the distance in bytes between the positions at which a text is probed for runs. It is shorter than any run.
 const probeStep = 6
 
 // Find returns the runs of text in order, disjoint. Text without any run takes about half a nanosecond per byte.
@@ -57,16 +57,16 @@ func Find(text string) []Run {
 	return runs
 }
 
-// mayApart is a quick test that holds whenever apart does: among four ASCII bytes from p on, no two neighbours are both non-spaces.
+// mayApart is a quick test that is true whenever apart is: among four ASCII bytes from p on, no two neighbours are both non-spaces.
 func mayApart(text string, p int) bool {
 	b := text[p : p+4]
 	x := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 	const high, seven = 0x80808080, 0x7f7f7f7f
-	word := (x ^ 0x20202020) + seven // the high bits of bytes that are no spaces, if all are ASCII
+	word := (x ^ 0x20202020) + seven // high bits of bytes that are not spaces, if all are ASCII
 	return word&(word>>8)&0x00808080 == 0 || x&high != 0
 }
 
-// apart reports whether there are letters at byte p and no two of them are adjacent.
+// apart reports whether there are letters at byte p and none of them are adjacent.
 func apart(text string, p int) bool {
 	a, b, c, d := text[p], text[p+1], text[p+2], text[p+3]
 	if a|b|c|d < utf8.RuneSelf {
@@ -92,7 +92,7 @@ func apart(text string, p int) bool {
 	return true
 }
 
-// maxBack bounds, in bytes, how far before a probe the beginning of its run is searched for.
+// maxBack is the maximum distance in bytes from a probe back to the beginning of its run.
 const maxBack = 64
 
 // lineStart returns the beginning of the run of single letters that contains byte p, at done or later.
@@ -102,7 +102,7 @@ func lineStart(text string, p, done int) int {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
 		k := classOf(r)
 		if k == letter && last == letter {
-			for at < len(text) && !isGap(text[at:]) { // the rest of a real word
+			for at < len(text) && !isGap(text[at:]) { // skip the rest of a real word
 				_, size := utf8.DecodeRuneInString(text[at:])
 				at += size
 			}
@@ -127,10 +127,10 @@ func isGap(s string) bool {
 type token struct {
 	from, to int
 	letter   rune   // 0 for a sign or a digit
-	gap      string // white space after it, without invisible characters
+	gap      string // subsequent white space, without invisible characters
 }
 
-// readTokens reads tokens from byte at on, until a token has more than one letter or a line is empty.
+// readTokens reads tokens from byte at on, up to a token with more than one letter or an empty line.
 func readTokens(text string, at int) (tokens []token, end int) {
 	at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \n\t"))
 	for at < len(text) {
@@ -147,7 +147,7 @@ func readTokens(text string, at int) (tokens []token, end int) {
 	return tokens, at
 }
 
-// maxSigns is the largest number of signs attached to one letter.
+// maxSigns is the maximum number of signs attached to a letter.
 const maxSigns = 3
 
 func readToken(text string, at int) (t token, next int, ok bool) {
@@ -205,7 +205,7 @@ func letters(tokens []token) int {
 	return n
 }
 
-// judge returns the run of the text that tokens spell, if they spell any.
+// judge returns the run of the text that tokens spell, if any.
 func judge(text string, tokens []token) (Run, bool) {
 	for len(tokens) > 0 && tokens[0].letter == 0 {
 		tokens = tokens[1:]
@@ -243,7 +243,7 @@ func judge(text string, tokens []token) (Run, bool) {
 	}
 	j := newJoiner(text, tokens)
 	if n := len(tokens); n < len(all) && all[n-1].gap == j.between && endsWord(text[all[n].from:all[n].to]) {
-		j.tokens = all[:n+1] // the full stop
+		j.tokens = all[:n+1] // including the full stop
 	}
 	r.Start, r.End = tokens[0].from, j.tokens[len(j.tokens)-1].to
 	j.join(&r)

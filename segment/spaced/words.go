@@ -14,17 +14,17 @@ import (
 
 //go:generate go -C ../../lab run ./gen/spaced /usr/share/dict/scowl
 
-// englishGz holds English words with their SCOWL sizes, smaller for more common words, one "size word" per line, made by gen; its notice is
-// in data/SCOWL.txt.
+// englishGz contains English words with their SCOWL sizes, smaller for more common words, one "size word" per line, made by gen; its
+// notice is in data/SCOWL.txt.
 //
 //go:embed data/english.txt.gz
 var englishGz []byte
 
-// codeVersion counts changes to the code that change what Find returns.
+// codeVersion counts changes to the code that change the result of Find.
 const codeVersion = 1
 
-// Digest returns a hexadecimal digest of everything that Find depends on except the text. The name at its beginning need not be the
-// package's: it is part of every scheme, and stays the same even if the package is moved.
+// Digest returns a hexadecimal digest of everything besides the text that determines the result of Find. The name at its beginning need
+// not match the package: it is part of every scheme and remains the same even if the package is moved.
 func Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)
@@ -32,14 +32,14 @@ func Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// functionWords are the commonest words of English; SCOWL does not distinguish them from the thousands that follow.
+// functionWords are the most common English words; SCOWL does not distinguish them from the thousands that follow.
 const functionWords = `the of and to in a is that for it as was with be by on not he i this are or his from at which but have
 	an had they you were there one all we their has would when if so no will him her more what out up she about into been who its them can
 	some only could then other do my than me your these any may now our such must also two how did most after over where being through
 	between before us under should because those each`
 
-// Costs of a word: approximate negative logarithms of how often a word of its kind occurs in English text. A word missing from the
-// dictionary has a high cost, which increases with each letter.
+// Costs of a word: approximate negative logarithms of the frequency of such words in English text. A word missing from the dictionary has
+// a high cost, which increases with each letter.
 const (
 	functionCost   = 6.0
 	unknownCost    = 15.0
@@ -70,14 +70,14 @@ var english = sync.OnceValue(func() map[string]float32 {
 	return m
 })
 
-// IsWord reports whether the English dictionary has a word, given in lower case.
+// IsWord reports whether the English dictionary contains a word, which must be in lower case.
 func IsWord(word string) bool { return english()[word] > 0 }
 
-// isKnown reports whether the letters are one word of the dictionary.
+// isKnown reports whether the letters form a dictionary word.
 func isKnown(letters []byte) bool { return english()[string(letters)] > 0 }
 
-// divide cuts letters into the likeliest words by the cheapest path (Viterbi 1967). It returns where words after the first begin, and the
-// number of letters in dictionary words.
+// divide splits letters into the most likely words, the cheapest path (Viterbi 1967). It returns the starts of all words but the first,
+// and the number of letters in dictionary words.
 func divide(letters []byte) (cuts []int, known int) {
 	n := len(letters)
 	if n == 0 {

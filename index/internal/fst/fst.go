@@ -1,11 +1,10 @@
-// Package fst writes dictionaries, maps of terms of equal length to numbers, in the format of vellum (version 1), which
-// reads them. Start from [Writer].
+// Package fst writes dictionaries, maps of terms of equal length to numbers, in the format of vellum (version 1), which reads them. The
+// main type is [Writer].
 //
-// Vellum's own builder handles terms of any length, for which it keeps a table of shared nodes and a pool of nodes.
-// Terms of equal length form a plain tree whose nodes hardly ever repeat, so all that is needed is a list of edges
-// for each byte of a term. That is five to ten times faster; vellum's builder took half of the time of a merge. Only
-// nodes of single terms, frequent in small dictionaries, are shared. TestWriter always compares what vellum reads,
-// and, if there is nothing to share, also the bytes with those of vellum's builder.
+// Vellum's own builder supports terms of any length and therefore maintains a table of shared nodes and a pool of nodes. Terms of equal
+// length form a plain tree whose nodes rarely repeat, so a list of edges for each byte of a term suffices. This is five to ten times
+// faster; vellum's builder took half the time of a merge. Only nodes of single terms, which are frequent in small dictionaries, are
+// shared. TestWriter checks what vellum reads and, where no nodes can be shared, compares the bytes with vellum's builder.
 package fst
 
 import (
@@ -13,51 +12,48 @@ import (
 	"math"
 )
 
-// Longest is the greatest length of a term, in bytes.
+// Longest is the maximum length of a term, in bytes.
 const Longest = 4
 
-// Writer writes one dictionary after another: Reset, Add each term, Bytes. It is for one goroutine.
+// Writer writes one dictionary after another: call Reset, Add for each term, then Bytes. Only one goroutine may use it.
 //
-// A node's edge carries the smallest value below it, less what the edges above carry, so vellum sums
-// up the value of a term along its path.
+// Each edge carries the smallest value below it minus the values on the edges above it, so vellum adds up a term's value along its path.
 type Writer struct {
 	b     []byte
-	edges [Longest][]edge // of the unfinished node of each depth
-	last  [Longest]byte   // the last term
-	n     int             // terms
+	edges [Longest][]edge // of the unfinished node at each depth
+	last  [Longest]byte   // previous term
+	n     int             // number of terms
 	at    int             // address of the last node
-	lone  [256]int        // the last node with one edge that ends a term; 0 if there is none
-	// narrow leaves out the addresses of the ends of terms, which are all 0, if a node has no other
-	// addresses. Vellum's builder writes a byte for each; its readers take the width from the node's head,
-	// and read 0 if that is 0.
+	lone  [256]int        // last one-edge node that ends a term; 0 if none
+	// narrow omits the addresses of a node if all of them are 0, which marks the end of a term. Vellum's builder writes one byte for
+	// each; its readers take the width from the node's head, and for width 0 read 0.
 	narrow bool
 }
 
 type edge struct {
 	in    byte
 	node  int    // address; 0 for the end of a term
-	value uint64 // the smallest value below it
+	value uint64 // smallest value below it
 }
 
 const (
 	version   = 1
-	alone     = 1 << 7 // a node of one edge,
-	following = 1 << 6 // an edge to the node before it, without a value
+	alone     = 1 << 7 // node with one edge
+	following = 1 << 6 // edge to the preceding node, without a value
 	maxHere   = 1<<6 - 1
-	// shared is the maximum distance back to a node that is shared; beyond it, the address of the node takes
-	// more space than the node.
+	// shared is the maximum distance back to a shared node; beyond it, the node's address takes more space than the node.
 	shared = 1 << 15
 )
 
-// common lists the bytes that the head of a node of one edge can hold, numbered from 1.
+// common lists the bytes that fit in the head of a one-edge node, numbered from 1.
 const common = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG"
 
-// Reset begins a dictionary; what Bytes returned is no longer valid. A narrow dictionary is smaller by one byte for each
-// term, and depends on behaviour of vellum's readers (v1.2.0) that vellum's builder never uses.
+// Reset begins a dictionary and invalidates the previous result of Bytes. A narrow dictionary is one byte smaller per term but relies on
+// behaviour of vellum's readers (v1.2.0) that vellum's builder never uses.
 func (d *Writer) Reset(narrow bool) {
 	d.narrow = narrow
 	d.b = binary.LittleEndian.AppendUint64(d.b[:0], version)
-	d.b = binary.LittleEndian.AppendUint64(d.b, 0) // type
+	d.b = binary.LittleEndian.AppendUint64(d.b, 0) // type of the dictionary
 	for i := range d.edges {
 		d.edges[i] = d.edges[i][:0]
 	}
@@ -65,8 +61,8 @@ func (d *Writer) Reset(narrow bool) {
 	d.lone = [256]int{}
 }
 
-// Add adds a term, which must be greater than all earlier ones, of the same length as they are, and 1 to Longest
-// bytes long. It does not retain the term.
+// Add adds a term, which must be greater than all earlier ones, of the same length, and 1 to Longest bytes long. It does not retain the
+// slice.
 func (d *Writer) Add(term []byte, value uint64) {
 	if d.n > 0 {
 		same := 0
@@ -81,7 +77,7 @@ func (d *Writer) Add(term []byte, value uint64) {
 	d.edges[leaf] = append(d.edges[leaf], edge{term[leaf], 0, value})
 }
 
-// close writes the unfinished nodes deeper than to.
+// close writes all unfinished nodes deeper than to.
 func (d *Writer) close(length, to int) {
 	for depth := length - 1; depth > to; depth-- {
 		least := uint64(math.MaxUint64)
@@ -94,7 +90,7 @@ func (d *Writer) close(length, to int) {
 	}
 }
 
-// Bytes ends the dictionary of terms of the given length, and returns it, valid until Reset.
+// Bytes completes the dictionary of terms of the given length and returns it; the result is valid until Reset.
 func (d *Writer) Bytes(length int) []byte {
 	if d.n > 0 {
 		d.close(length, 0)
@@ -105,7 +101,7 @@ func (d *Writer) Bytes(length int) []byte {
 	return d.b
 }
 
-// node writes a node, reducing the values of its edges by base, and returns its address.
+// node writes a node, subtracts base from the values of its edges, and returns its address.
 func (d *Writer) node(edges []edge, base uint64) int {
 	lone := len(edges) == 1 && edges[0].node == 0 && edges[0].value == base
 	if lone {
@@ -125,7 +121,7 @@ func (d *Writer) node(edges []edge, base uint64) int {
 	return d.at
 }
 
-// delta returns the distance from start back to a node; for the address 0 it returns 0.
+// delta returns the distance from start back to a node, or 0 for address 0.
 func delta(start int, e edge) uint64 {
 	if e.node == 0 {
 		return 0
@@ -187,7 +183,7 @@ func (d *Writer) several(edges []edge, base uint64) {
 	d.b = append(d.b, byte(step<<4|width))
 	switch n := len(edges); {
 	case n == 256:
-		d.b = append(d.b, 1, 0) // a single edge is never written in this form
+		d.b = append(d.b, 1, 0) // a single edge never uses this form
 	case n > maxHere || n == 0:
 		d.b = append(d.b, byte(n), 0)
 	default:
@@ -195,7 +191,7 @@ func (d *Writer) several(edges []edge, base uint64) {
 	}
 }
 
-// step returns the width of addresses up to a distance.
+// step returns the width of an address at the farthest distance.
 func (d *Writer) step(farthest uint64) int {
 	if d.narrow && farthest == 0 {
 		return 0
@@ -203,7 +199,7 @@ func (d *Writer) step(farthest uint64) int {
 	return packed(farthest)
 }
 
-// pack appends the lower bytes of v, lowest first.
+// pack appends the low bytes of v, lowest first.
 func (d *Writer) pack(v uint64, bytes int) {
 	d.b = binary.LittleEndian.AppendUint64(d.b, v)[:len(d.b)+bytes]
 }

@@ -1,9 +1,9 @@
-// Package words finds the words of Chinese text as jieba does: the most probable path through the words of a dictionary and, where this
-// leaves single characters, a hidden Markov model of where words begin and end.
+// Package words finds the words of Chinese text as jieba does. It takes the most probable path through the words of a dictionary and,
+// where this leaves single characters, uses a hidden Markov model of where words begin and end.
 //
-// Start from [Load]. The words are exactly those of cppjieba's MixSegment (github.com/yanyiwu/cppjieba, as shipped with gojieba v1.4.7):
-// the same sums in the same order, and the same choice between ties. This package is several times as fast, since it allocates nothing
-// per word, and it loads without creating 350,000 small maps.
+// Start from [Load]. The words are exactly those that cppjieba's MixSegment finds (github.com/yanyiwu/cppjieba, as shipped with gojieba
+// v1.4.7), because it computes the same sums in the same order and breaks ties the same way. This package is several times as fast, since
+// it allocates nothing per word, and loads without creating 350,000 small maps.
 package words
 
 import (
@@ -32,33 +32,33 @@ const (
 
 // Cutter finds words. It is immutable and safe for concurrent use.
 type Cutter struct {
-	// The dictionary as a trie: edges maps a node and a rune to a node, by open addressing.
+	// edges stores the dictionary as a trie: it maps a node and a rune to a node, by open addressing.
 	edges  []edge
 	shift  int
-	first  []uint32  // node of each rune below its length; 0 if there is none
-	weight []float64 // logarithm of the share of the word that ends at a node; 0 if no word does
+	first  []uint32  // node of each rune below its length; 0 if none
+	weight []float64 // logarithm of the proportion of the word ending at a node; 0 if none ends there
 	least  float64   // weight of a character that is not a word
 
 	start      [states]float64
 	transition [states][states]float64
 	emission   [][states]float64 // by place
-	place      []uint16          // index in emission of each rune below its length; index 0 is zero probability
+	place      []uint16          // index in emission of each rune below its length; index 0 has zero probability
 }
 
 type edge struct {
-	key  uint64 // node<<21 | rune; 0 is free: the root's edges are in first
+	key  uint64 // node<<21 | rune; 0 is free, since the root's edges are in first
 	node uint32
 }
 
 // runeBits is the size of a rune in a key.
 const runeBits = 21
 
-// tables is the size of tables indexed by rune: the dictionary and the model may only have smaller runes.
+// tables is the size of tables indexed by rune: the dictionary and the model may contain only smaller runes.
 const tables = 0x30000
 
-// Load returns a Cutter for a dictionary and a model in the format of cppjieba's files, and weights as written by
-// lab/gen/segment. A line of the dictionary has a word, its count and its kind; a weight is the logarithm of the share of a
-// count. Load fails for anything else.
+// Load returns a Cutter for a dictionary and a model in the format of cppjieba's files, and weights written by lab/gen/segment. A
+// dictionary line contains a word, its count and its kind; a weight is the logarithm of a count's proportion. Load fails for anything
+// else.
 func Load(dictionary, weights, model []byte) (*Cutter, error) {
 	c := &Cutter{first: make([]uint32, tables), weight: make([]float64, 1, 1<<20), place: make([]uint16, tables)}
 	logs, err := logarithms(weights)
@@ -74,7 +74,7 @@ func Load(dictionary, weights, model []byte) (*Cutter, error) {
 	return c, nil
 }
 
-// logarithms returns the weights by count.
+// logarithms returns the weight for each count.
 func logarithms(b []byte) (map[uint64]float64, error) {
 	out := map[uint64]float64{}
 	for count := uint64(0); len(b) > 0; {
@@ -101,7 +101,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		digits, _, ok2 := bytes.Cut(more, []byte(" "))
 		count := uint64(0)
 		for _, d := range digits {
-			count = 10*count + uint64(d-'0') // an invalid number is not among the counts of the weights
+			count = 10*count + uint64(d-'0') // an invalid number is not among the counts with weights
 		}
 		weight, known := logs[count]
 		if !ok || !ok2 || !known || len(word) == 0 || !utf8.Valid(word) {
@@ -111,7 +111,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		c.weight[node] = weight // for a word listed twice, the last one counts
+		c.weight[node] = weight // for a word listed twice, the last entry counts
 		c.least = min(c.least, weight)
 	}
 	return nil
@@ -128,7 +128,7 @@ func (c *Cutter) grow(size int) {
 	}
 }
 
-// slot returns the place where the edge of a key is or would be.
+// slot returns the slot of a key's edge, or the slot where it would be inserted.
 func (c *Cutter) slot(key uint64) *edge {
 	for i := key * 0x9e3779b97f4a7c15 >> c.shift; ; i = (i + 1) & uint64(len(c.edges)-1) {
 		if e := &c.edges[i]; e.key == key || e.key == 0 {
@@ -172,8 +172,8 @@ func (c *Cutter) node() uint32 {
 	return uint32(len(c.weight) - 1)
 }
 
-// model reads five lines of numbers, which are beginnings and transitions, and four lines of emissions in the form character:number,
-// separated by commas. Lines that begin with # are comments.
+// model reads five lines of numbers, for beginnings and transitions, and four lines of emissions in the form character:number, separated
+// by commas. Lines that begin with # are comments.
 func (c *Cutter) model(b []byte) error {
 	var lines []string
 	for line := range strings.Lines(string(b)) {
@@ -218,17 +218,17 @@ func (c *Cutter) model(b []byte) error {
 	return nil
 }
 
-// Scratch is the working memory of Cut. The zero value is ready; it is not safe for concurrent use.
+// Scratch is working memory for Cut. The zero value is ready; a Scratch is not safe for concurrent use.
 type Scratch struct {
-	best  []float64 // weight of the best path from each character on
-	next  []int32   // end of the first word of that path
+	best  []float64 // weight of the best path from each character
+	next  []int32   // end of the first word on that path
 	from  [][states]uint8
 	ends  []int32
 	state []uint8
 }
 
-// Cut returns where the words of text end, as numbers of characters, ascending; the last is len(text). The result is valid until the next
-// call with the same Scratch.
+// Cut returns the ends of the words of text, as numbers of characters, ascending; the last is len(text). The result is valid until the
+// next call with the same Scratch.
 func (c *Cutter) Cut(text []rune, room *Scratch) []int32 {
 	n := len(text)
 	room.best, room.next, room.ends = sized(room.best, n+1), sized(room.next, n), room.ends[:0]
@@ -253,8 +253,8 @@ func (c *Cutter) Cut(text []rune, room *Scratch) []int32 {
 	return room.ends
 }
 
-// paths finds the path of greatest weight from each character to the end, beginning with the last character. Of equal paths, the one
-// with the shorter word is taken.
+// paths finds the path of greatest weight from each character to the end, starting with the last character. Of equal paths, it takes the
+// one with the shorter word.
 func (c *Cutter) paths(text []rune, room *Scratch) {
 	n := len(text)
 	best, next := room.best, room.next
@@ -313,7 +313,7 @@ func (c *Cutter) guess(run []rune, at int, room *Scratch) {
 		room.state[x] = s
 		s = room.from[x][s]
 	}
-	for x, s := range room.state { // the last state is the end of a word
+	for x, s := range room.state { // the last state ends a word
 		if s == end || s == single {
 			room.ends = append(room.ends, int32(at+x+1))
 		}
