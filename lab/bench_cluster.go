@@ -10,7 +10,7 @@ import (
 	"concordat/lab/bench"
 )
 
-// benchSettle is the time that merges get after the last put.
+// benchSettle is the time allowed for merges after the last put.
 const benchSettle = 5 * time.Second
 
 func (l *lab) benchCluster() *cobra.Command {

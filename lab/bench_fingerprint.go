@@ -15,7 +15,7 @@ import (
 	"concordat/profile"
 )
 
-// maxBenchText bounds the text of one file that bench fingerprint reads, in bytes.
+// maxBenchText is the maximum text of one file that bench fingerprint reads, in bytes.
 const maxBenchText = 32 << 20
 
 func (l *lab) benchFingerprint() *cobra.Command {
@@ -72,7 +72,7 @@ func readText(path string) (string, error) {
 		return "", err
 	}
 	for i := 0; i < utf8.UTFMax && len(b) == maxBenchText-i && !utf8.Valid(b); i++ {
-		b = b[:len(b)-1] // a rune that the limit cut
+		b = b[:len(b)-1] // a rune cut by the limit
 	}
 	if !utf8.Valid(b) {
 		return "", fmt.Errorf("%s is not UTF-8", path)

@@ -54,7 +54,7 @@ one of them follows a check. The processor time is that of the serving process a
 	return c
 }
 
-// benchSession is how long the sessions of a bench last.
+// benchSession is the duration of a benchmark's sessions.
 const benchSession = time.Hour
 
 // benchPages creates a site, serves it and puts it under load.
@@ -141,7 +141,7 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 		Listen  string `json:"listen"`
 		Process int    `json:"process"`
 	}
-	err = json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&serving) // it prints its address once it serves
+	err = json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&serving) // it prints its address once it is serving
 	if !kill() || err != nil {
 		err = errors.Join(context.Cause(ctx), err, c.Process.Kill(), c.Wait(), log.Close())
 		words, _ := os.ReadFile(log.Name())
@@ -150,8 +150,7 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 	return serving.Listen, serving.Process, stop, nil
 }
 
-// concordatProgram returns the path of the program to measure: the given one, or the one next to this program, or the one in
-// PATH.
+// concordatProgram returns the path of the program to measure: the given one, the one next to this program, or the one in PATH.
 func concordatProgram(given string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)

@@ -9,7 +9,7 @@ import (
 	"concordat/lab/eval"
 )
 
-// folders are the flags for where documents and detections are.
+// folders are the flags for the folders of documents and detections.
 type folders struct{ src, susp, out string }
 
 func (f *folders) add(c *cobra.Command) {

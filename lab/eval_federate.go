@@ -95,8 +95,7 @@ func tableDocs(paths []string, n int) ([]eval.Doc, error) {
 	return out, nil
 }
 
-// readFolder calls each with the .txt and .md files below a folder, in order; the id of each is its
-// path starting with the folder's name.
+// readFolder calls each with the .txt and .md files below a folder, in order; the ID of each is its path starting with the folder's name.
 func readFolder(dir string, each func(site.Incoming) error) error {
 	above := filepath.Dir(filepath.Clean(dir))
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -115,7 +114,7 @@ func readFolder(dir string, each func(site.Incoming) error) error {
 	})
 }
 
-// pairsFile reads pairs, only those of the given submissions.
+// pairsFile reads the pairs of the given submissions.
 func pairsFile(path string, submissions []eval.Doc) (map[[2]string]bool, error) {
 	known := map[string]bool{}
 	for _, d := range submissions {

@@ -39,7 +39,7 @@ func (l *lab) compareReaders(cmd *cobra.Command, paths []string, worst int) erro
 		return err
 	}
 	defer func() { _ = pdf.Close() }()       // nothing is written
-	all := map[string][]eval.ReaderFigures{} // by the extension
+	all := map[string][]eval.ReaderFigures{} // by extension
 	for _, root := range paths {
 		err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 			ext := strings.ToLower(filepath.Ext(p))

@@ -11,7 +11,7 @@ import (
 	"concordat/lab/bench"
 )
 
-// figures is the file to which results are added in the format of Go's benchmarks.
+// figures is the file that receives results in the format of Go's benchmarks.
 type figures struct {
 	path string
 
@@ -19,7 +19,7 @@ type figures struct {
 	told map[string]bool
 }
 
-// figure prints a result of the bench as report does, and adds it to the file of --benchfmt, if there is one.
+// figure prints a benchmark result like report, and adds it to the file of --benchfmt, if any.
 func (l *lab) figure(name string, r any, format string, args ...any) error {
 	return errors.Join(l.Report(r, format, args...), l.figures.add(name, r))
 }

@@ -15,18 +15,18 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// lab is the state that all commands share.
+// lab is the state shared by all commands.
 type lab struct {
-	cli.Site // for screen; nothing else touches a site
+	cli.Site // for screen; nothing else uses a site
 	figures  figures
 }
 
 func main() {
 	if sandbox.IsWorker() {
-		sandbox.Main() // a child that extracts one file; it does not return
+		sandbox.Main() // for a child process that extracts one file, it does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -11,7 +11,7 @@ import (
 	"concordat/lab/bench"
 )
 
-// printFlags say which fingerprints are measured.
+// printFlags select the fingerprints to measure.
 type printFlags struct {
 	n, questions int
 	seed         uint64

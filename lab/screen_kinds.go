@@ -16,7 +16,7 @@ import (
 	"concordat/simhash"
 )
 
-// sweepPrint is a print of a sweep, of up to 256 bits.
+// sweepPrint is a print in a sweep, of up to 256 bits.
 type sweepPrint [simhash.MaxBits / 64]uint64
 
 func (p sweepPrint) distance(q sweepPrint) (n int) {
@@ -30,8 +30,8 @@ func (p sweepPrint) distance(q sweepPrint) (n int) {
 type kindOfPrint struct {
 	name     string
 	bits     int
-	farthest int // beyond this distance, unrelated documents begin
-	maker    int // of makers
+	farthest int // maximum distance of related documents
+	maker    int // index into makers
 	of       func(features []uint64, weighed []simhash.Feature) sweepPrint
 }
 
@@ -42,11 +42,11 @@ type sweeper struct {
 	sweeps  []screen.Sweep
 	spreads []screen.Distribution
 	texts   int
-	shared  []time.Duration // by maker: features and weights for all texts
-	own     []time.Duration // by kind
+	shared  []time.Duration // by maker: time for features and weights of all texts
+	own     []time.Duration // time by kind
 }
 
-// check rejects options that make no prints, and those that change no prints.
+// check rejects options that produce no prints or that do not affect prints.
 func (f *sweepFlags) check(given func(string) bool) error {
 	f.print.Bits, f.print.Distance = 64, 0
 	if f.vary != "" && !given("widths") {
@@ -76,7 +76,7 @@ func (f *sweepFlags) check(given func(string) bool) error {
 	return err
 }
 
-// variants returns the options to compare with their names.
+// variants returns the options to compare, with their names.
 func (f *sweepFlags) variants() (names []string, all []screening.PrintOptions, err error) {
 	base := f.print
 	base.Bits = f.widths[0]
@@ -159,7 +159,7 @@ func newSweeper(f *sweepFlags) (*sweeper, error) {
 
 func simhashKind(name string, m *screening.PrintMaker, width, maker int) kindOfPrint {
 	return kindOfPrint{name, width, width * 42 / 100, maker, func(_ []uint64, w []simhash.Feature) sweepPrint {
-		p, _ := m.Printer.Print(w, width) // the width is checked
+		p, _ := m.Printer.Print(w, width) // the width has been checked
 		return p
 	}}
 }
@@ -169,7 +169,7 @@ func (s *sweeper) ready() {
 	s.shared, s.own = make([]time.Duration, len(s.makers)), make([]time.Duration, len(s.kinds))
 }
 
-// weighed adds I-Match, which needs the frequencies of the features, once the makers have theirs.
+// weighed adds I-Match, which needs the frequencies of features, once the makers have them.
 func (s *sweeper) weighed() {
 	df := s.makers[0].Weigh.Frequencies
 	if len(s.makers) > 1 || df == nil {
@@ -181,7 +181,7 @@ func (s *sweeper) weighed() {
 	s.ready()
 }
 
-// weighTexts gives the makers the frequencies that --idf asks for, counted in the texts that each yields.
+// weighTexts provides the makers with the frequencies requested by --idf, counted in the texts that each yields.
 func (s *sweeper) weighTexts(each func(count func(text string) error) error) error {
 	for _, m := range s.makers {
 		if m.Flags.IDF != screening.IDFAuto && m.Flags.IDF != screening.IDFCollection {
@@ -232,7 +232,7 @@ func (s *sweeper) prints(text string) ([]sweepPrint, error) {
 	return out, nil
 }
 
-// cost returns the time that a print of the kind takes for a text, without the time for dividing the text into words.
+// cost returns the time for making a print of the kind from a text, without the time for dividing the text into words.
 func (s *sweeper) cost(kind int) time.Duration {
 	if s.texts == 0 {
 		return 0
@@ -246,10 +246,10 @@ func (s *sweeper) add(a, b []sweepPrint, same bool) {
 	}
 }
 
-// exactRuns is the form of --exact.
+// exactRuns matches the form of --exact.
 var exactRuns = regexp.MustCompile(`^(words|letters)([1-9]\d?)$`)
 
-// parseExact reads --exact.
+// parseExact parses --exact.
 func parseExact(text string) (screen.Shingling, error) {
 	p := exactRuns.FindStringSubmatch(text)
 	if p == nil {

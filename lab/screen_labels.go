@@ -17,11 +17,11 @@ import (
 	"concordat/segment"
 )
 
-// labelsHeader is the first line of labels.tsv. The page writes the same.
+// labelsHeader is the first line of labels.tsv. The page writes the same header.
 const labelsHeader = "pair\ta\tb\tlabel"
 
-// readLabels reads labels.tsv: the labels of the pairs by number. A line that labels none of them, or labels one a second
-// time, is refused, with its number.
+// readLabels reads labels.tsv: the labels of the pairs by number. It refuses a line that labels an unknown pair, or a pair a second time,
+// and gives the line's number.
 func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 	labels := map[int]screen.Label{}
 	line := 0
@@ -69,25 +69,25 @@ type labelPage struct {
 	Pairs  []labelPair  `json:"pairs"`
 }
 
-// labelPair is a pair as the page shows it.
+// labelPair is a pair as shown on the page.
 type labelPair struct {
 	Pair int       `json:"pair"`
 	A    labelText `json:"a"`
 	B    labelText `json:"b"`
 }
 
-// labelText is a document in pieces that are alternately shared with the other document and only in this one,
-// starting with a shared one.
+// labelText is a document in pieces that are alternately shared with the other document and only in this one, starting with a shared
+// piece.
 type labelText struct {
 	ID     concordat.DocumentID `json:"id"`
 	Title  string               `json:"title,omitempty"`
-	Cut    bool                 `json:"cut,omitempty"` // the text continues
+	Cut    bool                 `json:"cut,omitempty"` // whether the text continues
 	Pieces []string             `json:"pieces"`
 }
 
 const (
-	longestLabelled = 200_000 // bytes of a text on the page
-	labelRun        = 3       // number of consecutive words that both texts must have to count as equal
+	longestLabelled = 200_000 // maximum bytes of a text on the page
+	labelRun        = 3       // number of consecutive words that count as equal
 )
 
 func newLabelPair(number int, x, y *concordat.Document) (labelPair, error) {
@@ -104,11 +104,11 @@ func newLabelText(d *concordat.Document, own, other *segment.Text) labelText {
 	end := len(d.Text)
 	if end > longestLabelled {
 		end, out.Cut = longestLabelled, true
-		for end > 0 && d.Text[end]&0xc0 == 0x80 { // within a letter
+		for end > 0 && d.Text[end]&0xc0 == 0x80 { // inside a letter
 			end--
 		}
 	}
-	// A boundary is where pieces meet: at the first word of the next one.
+	// A boundary between pieces is at the first word of the next one.
 	at, common := 0, true
 	for i, shared := range sharedWords(own, other) {
 		start := int(own.Words[i].Start)
@@ -124,8 +124,8 @@ func newLabelText(d *concordat.Document, own, other *segment.Text) labelText {
 	return out
 }
 
-// sharedWords says, for each word of own, whether it is in a run of labelRun words that occurs anywhere in other. A text
-// of fewer words is a single run.
+// sharedWords returns, for each word of own, whether it is in a run of labelRun words that occurs anywhere in other. A text of fewer
+// words is a single run.
 func sharedWords(own, other *segment.Text) []bool {
 	run := max(1, min(labelRun, len(own.Words), len(other.Words)))
 	key := func(t *segment.Text, i int) (k [labelRun]uint64) {
@@ -160,8 +160,8 @@ var labelHTML string
 
 var labelTemplate = template.Must(template.New("label").Parse(labelHTML))
 
-// write writes the page. Its style and script are named by their digests: the browser runs nothing else, whatever the
-// texts say, and asks nothing of the network.
+// write writes the page. It identifies its style and script by their digests: the browser runs nothing else, whatever the texts contain,
+// and requests nothing from the network.
 func (p *labelPage) write(w io.Writer) error {
 	var data bytes.Buffer
 	if err := json.NewEncoder(&data).Encode(p); err != nil { // escapes what could end the element
@@ -173,10 +173,10 @@ func (p *labelPage) write(w io.Writer) error {
 	}
 	return labelTemplate.Execute(w, map[string]any{
 		"Library": p.Sample.Library, "Pairs": len(p.Pairs), "Columns": labelsHeader,
-		// All four are made by us, or JSON.
+		// All four are our own, or JSON.
 		"Policy": "default-src 'none'; style-src 'sha256-" + digest(labelStyle) + "'; script-src 'sha256-" + digest(labelScript) +
 			"'; base-uri 'none'; form-action 'none'",
-		"Sample": digest(data.String()), // under which the browser keeps the labels
+		"Sample": digest(data.String()), // key under which the browser stores the labels
 		"Style":  template.CSS(labelStyle), "Script": template.JS(labelScript), "Data": template.JS(data.Bytes()),
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"concordat/screen"
 )
 
-// The files of a sample. Their formats are in doc/screening.md.
+// These are the files of a sample. doc/screening.md describes their formats.
 const (
 	samplePairs  = "pairs.jsonl"
 	sampleLabels = "labels.tsv"
@@ -29,17 +29,17 @@ const (
 
 // sampleHeader is the first line of pairs.jsonl.
 type sampleHeader struct {
-	Type    string              `json:"type"` // sample
+	Type    string              `json:"type"` // "sample"
 	Library concordat.LibraryID `json:"library"`
-	Prints  string              `json:"prints"` // name of their file
+	Prints  string              `json:"prints"` // name of the prints' file
 	Seed    uint64              `json:"seed"`
 	Each    int                 `json:"each"`
 	Pairs   []int               `json:"pairs"` // number of pairs at exactly each distance, from 0
 }
 
-// samplePair is a drawn pair; its number is that of its line among the pairs, from 1.
+// samplePair is a drawn pair; its number is its line's number among the pairs, from 1.
 type samplePair struct {
-	Type     string               `json:"type"` // pair
+	Type     string               `json:"type"` // "pair"
 	Pair     int                  `json:"pair"`
 	Distance int                  `json:"distance"`
 	A        concordat.DocumentID `json:"a"`
@@ -133,7 +133,7 @@ func (a *lab) screenSample(ctx context.Context, o *instance.Instance, path strin
 		"%d pairs to label: open %s in a browser", len(drawn), filepath.Join(f.out, samplePage))
 }
 
-// writeSample writes pairs.jsonl and the page, both or none.
+// writeSample writes pairs.jsonl and the page, both or neither.
 func (a *lab) writeSample(ctx context.Context, o *instance.Instance, h sampleHeader, drawn []screen.Twin, ids []string,
 	out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -203,7 +203,7 @@ func readSample(path string) (h sampleHeader, pairs []samplePair, err error) {
 	}
 }
 
-// longestSample bounds pairs.jsonl: 64 distances with 1,000 pairs of 512 bytes each.
+// longestSample is the maximum size of pairs.jsonl: 64 distances with 1,000 pairs of 512 bytes each.
 const longestSample = 64 * 1000 * 512
 
 // sampleStrata counts the labels of the pairs by distance.
@@ -222,7 +222,7 @@ func sampleStrata(h sampleHeader, pairs []samplePair, labels map[int]screen.Labe
 
 // precisionLine is the precision at a distance, according to the labels.
 type precisionLine struct {
-	Type string `json:"type"` // precision
+	Type string `json:"type"` // "precision"
 	screen.Stratum
 	Precision *float64 `json:"precision"` // at exactly the distance; null if no label decides
 	Low       float64  `json:"precision_low"`
@@ -230,10 +230,10 @@ type precisionLine struct {
 	UpTo      *float64 `json:"precision_up_to"` // at the distance and all smaller ones; null if one of them has pairs but no deciding label
 	UpToLow   float64  `json:"precision_up_to_low"`
 	UpToHigh  float64  `json:"precision_up_to_high"`
-	Recall    *float64 `json:"recall_up_to"` // share of the near-duplicates within the greatest distance; null if not all are known
+	Recall    *float64 `json:"recall_up_to"` // proportion of the near-duplicates up to the distance; null if not all are known
 }
 
-// precisionLines computes what the labels say about each distance.
+// precisionLines computes the precision at each distance from the labels.
 func precisionLines(strata []screen.Stratum) (lines []precisionLine) {
 	all, _, _, known := screen.StratifiedPrecision(strata, 0.95)
 	same := func(precision float64, of []screen.Stratum) (n float64) {

@@ -24,7 +24,7 @@ import (
 	"concordat/segment"
 )
 
-// sweepFlags define the question of a sweep.
+// sweepFlags define what a sweep compares.
 type sweepFlags struct {
 	print                 screening.PrintOptions
 	pairs, columns        string
@@ -184,7 +184,7 @@ func eachLineOf(path string, each func(string) error) error {
 	return screening.EachLine(r, each)
 }
 
-// sweepDocuments bounds the number of documents; all their pairs are compared.
+// sweepDocuments is the maximum number of documents; all their pairs are compared.
 const sweepDocuments = 100_000
 
 func (a *lab) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
@@ -299,11 +299,11 @@ func readTruth(path string, number map[string]int, least float64, same map[[2]in
 	return err
 }
 
-// exactTruth treats as near-duplicates the pairs of sets in which one contains a minimum part of the other.
+// exactTruth counts pairs of sets as near-duplicates if one contains a minimum proportion of the other.
 func exactTruth(sets [][]uint64, least float64, same map[[2]int]bool) error {
 	var shared []screen.Shared
 	sizes, err := screen.ExactPairs(sets, func(p screen.Shared) bool {
-		// Sets are shortened to their distinct members before the first pair.
+		// Sets are reduced to their distinct members before the first pair.
 		if float64(p.Common) >= least*float64(min(len(sets[p.A]), len(sets[p.B]))) {
 			shared = append(shared, p)
 		}
@@ -319,7 +319,7 @@ func exactTruth(sets [][]uint64, least float64, same map[[2]int]bool) error {
 
 // sweepLine is one point of a curve.
 type sweepLine struct {
-	Type string `json:"type"` // point
+	Type string `json:"type"` // "point"
 	Kind string `json:"kind"`
 	Bits int    `json:"bits"`
 	screen.CurvePoint
@@ -331,7 +331,7 @@ type sweepLine struct {
 
 // sweepBest is the summary of a kind of prints.
 type sweepBest struct {
-	Type      string  `json:"type"` // best
+	Type      string  `json:"type"` // "best"
 	Kind      string  `json:"kind"`
 	Bits      int     `json:"bits"`
 	K         int     `json:"k"`
@@ -339,9 +339,9 @@ type sweepBest struct {
 	Recall    float64 `json:"recall"`
 	F1        float64 `json:"f1"`
 	Same      int     `json:"same"`
-	// At3 is the point at k = 3 or, if there is none, that at the largest smaller k.
+	// At3 is the point at k = 3 or, if there is none, at the largest smaller k.
 	At3    sweepLine     `json:"at3"`
-	Spread float64       `json:"spread"` // of the first 64 bits; with fewer, 0
+	Spread float64       `json:"spread"` // for the first 64 bits; 0 with fewer bits
 	Text   time.Duration `json:"text_ns"`
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Limits on the cost of a hostile body.
 const (
-	bodyTime   = 500 * time.Millisecond // processor time, if known
+	bodyTime   = 500 * time.Millisecond // processor time, where known
 	bodyWait   = 5 * time.Second        // elapsed time, even if the machine is busy
 	bodyMemory = 64 << 20
 	bodyAnswer = 10_000
@@ -65,7 +65,7 @@ func keysBody(n int) []byte {
 	return b.Bytes()
 }
 
-// ofEach gives each property of an operation's body a value, or a list of it if the property is a list.
+// ofEach assigns the value to each property of an operation's body, or a list of it to a property that is a list.
 func ofEach(value string, listed bool) func(operation, *document) []byte {
 	return func(o operation, d *document) []byte {
 		var parts []string
@@ -104,7 +104,7 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	}
 	var a answer
 	var grew int64
-	for try := range 2 { // the machine may have been busy
+	for try := range 2 { // the machine might have been busy
 		before, worked := t.resident(true), t.worked()
 		var err error
 		a, err = t.raw(ctx, t.admin, o.method, o.address(), "application/json", body)
@@ -125,7 +125,7 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 		}
 	}
 	r.count(fmt.Sprintf("answered %d", a.status), 1)
-	// If the subject does not exist, or a body is valid, any status below 500 is right.
+	// For a subject that does not exist, and for a valid body, any status below 500 is right.
 	switch {
 	case a.status >= 500:
 		r.fault("%s %s with %s: %d %.100s", o.method, o.path, b.what, a.status, a.body)
@@ -141,15 +141,14 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	return nil
 }
 
-// worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine, this shows the
-// cost of a call better than a clock does. It is negative if the site was not made here or the system does not report the
-// time.
+// worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine, this shows the cost of a
+// call better than a clock does. It is negative if the site was not created here or the system does not report the time.
 func (t *target) worked() time.Duration {
 	if t.process == nil {
 		return -1
 	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.process.Process.Pid))
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // after the name, starting with the state
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // fields after the name, starting with the state
 	if err != nil || len(fields) < 13 {
 		return -1
 	}
@@ -163,8 +162,8 @@ func (t *target) worked() time.Duration {
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident returns the memory of the site in bytes: either its current size, restarting the record of the peak, or that
-// peak. It returns 0 if the site was not made here or the system does not report the memory.
+// resident returns the site's memory in bytes: with begin, its current size, and the record of the peak restarts; otherwise the peak. It
+// returns 0 if the site was not created here or the system does not report the memory.
 func (t *target) resident(begin bool) int64 {
 	if t.process == nil {
 		return 0

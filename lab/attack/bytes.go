@@ -16,8 +16,8 @@ import (
 
 const longestPiece = 4 << 20 // maximum length of unpacked data
 
-// search looks for words in every byte of every file below a folder, both unchanged and in everything that can be unpacked as
-// a zstd frame or a snappy block beginning at any byte. It returns the files in which each word was found.
+// search looks for words in every byte of every file below a folder, both unchanged and in everything that unpacks as a zstd frame or a
+// snappy block beginning at any byte. It returns the files in which each word was found.
 func search(ctx context.Context, dir string, words [][]byte) (map[string][]string, error) {
 	found := map[string][]string{}
 	look := func(b []byte, place string) {
@@ -33,7 +33,7 @@ func search(ctx context.Context, dir string, words [][]byte) (map[string][]strin
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the file was removed in between
+			return nil // the file was removed in the meantime
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -62,7 +62,7 @@ func search(ctx context.Context, dir string, words [][]byte) (map[string][]strin
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// unzstd returns the part of a frame that can be read.
+// unzstd returns the readable part of a zstd frame.
 func unzstd(b []byte) []byte {
 	r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.IgnoreChecksum(true),
 		zstd.WithDecoderMaxMemory(longestPiece))
@@ -70,12 +70,12 @@ func unzstd(b []byte) []byte {
 		return nil
 	}
 	defer r.Close()
-	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as far as it can be read
+	out, _ := io.ReadAll(io.LimitReader(r, longestPiece)) // as much as is readable
 	return out
 }
 
-// unsnap returns the part of a snappy block that can be read, if it has at least this many bytes, and otherwise nil. The
-// readable part of a truncated block counts too, because text is in literals and in copies of them.
+// unsnap returns the readable part of a snappy block if it has at least least bytes, and otherwise nil. The readable part of a truncated
+// block counts too, because text is in literals and in copies of them.
 func unsnap(b []byte, least int) []byte {
 	size, k := binary.Uvarint(b[:min(len(b), 5)])
 	if k <= 0 || size < uint64(least) || size > longestPiece {

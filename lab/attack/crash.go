@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// addDocuments adds files to the library and returns the outcome of each that was added.
+// addDocuments adds files to the library and returns the outcome for each added file.
 func (t *target) addDocuments(ctx context.Context, files map[string][]byte) (map[string]string, error) {
 	body, kind, err := multipartOf(files)
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *target) word() string {
 	return string(b)
 }
 
-// marked returns a text in which the mark is repeated again and again among other words.
+// marked returns a text that repeats the mark many times among other words.
 func (t *target) marked(mark string) []byte {
 	var b strings.Builder
 	for i := range 40 {
@@ -77,9 +77,9 @@ func (t *target) marked(mark string) []byte {
 	return []byte(b.String())
 }
 
-// attackCrash kills the site again and again while documents are added and checks are submitted. After each start, it
-// repeats the calls that were not acknowledged, as a client does; everything acknowledged must be there. Then it deletes all
-// documents and searches every byte of the folder for their text.
+// attackCrash kills the site repeatedly while documents are added and checks are submitted. After each start, it repeats the calls that
+// were not acknowledged, as a client does; everything acknowledged must be there. Then it deletes all documents and searches every byte
+// of the folder for their text.
 func attackCrash(ctx context.Context, t *target, r *result) error {
 	for round := 0; round == 0 || time.Now().Before(t.end); round++ {
 		if err := t.crashRound(ctx, r, round); err != nil {
@@ -138,8 +138,8 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	return nil
 }
 
-// killWhileAdding adds the files one by one, submits one of them as a check in the meantime, and kills the site in the middle. It
-// returns what was acknowledged.
+// killWhileAdding adds the files one by one, submits one of them as a check in the meantime, and kills the site halfway through. It
+// returns the acknowledged calls.
 func (t *target) killWhileAdding(ctx context.Context, r *result, files map[string][]byte) map[string]bool {
 	var mu sync.Mutex
 	in := map[string]bool{}
@@ -183,7 +183,7 @@ func (t *target) has(ctx context.Context, id string) bool {
 	}
 }
 
-// eraseAll deletes documents and waits until that is done.
+// eraseAll deletes documents and waits until the deletion is complete.
 func (t *target) eraseAll(ctx context.Context, ids []string) error {
 	got, err := t.api(ctx, t.admin, "POST", "/deletions", map[string]any{"library": "attacked", "documents": ids, "reason": "attack"})
 	if err != nil {

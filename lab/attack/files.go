@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// Limits on the load that a file may cause.
+// Limits on the load that a file can cause.
 const (
 	maxChecksOfFile = 10
-	fileTime        = 4 * time.Minute // time until its checks have ended
-	atOnce          = 8               // number of files whose checks are awaited
+	fileTime        = 4 * time.Minute // maximum time until its checks have ended
+	atOnce          = 8               // number of files whose checks are awaited together
 )
 
-// hostileFile is a file made to do harm.
+// hostileFile is a file designed to do harm.
 type hostileFile struct {
 	name string
 	make func() ([]byte, error)
@@ -53,7 +53,7 @@ func zipOf(entries ...entry) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// nested returns archives of n archives each, nested to a given depth.
+// nested returns archives of n archives each, nested to the given depth.
 func nested(n, deep int) ([]byte, error) {
 	inner := entry{"text.txt", []byte("A text in an archive in an archive.")}
 	for level := range deep {
@@ -77,7 +77,7 @@ const (
 	wordTail     = `</w:t></w:r></w:p></w:body></w:document>`
 )
 
-// docx returns a Word document with the text, and with the given bytes before its first element.
+// docx returns a Word document with the text, and with the bytes of prolog before its first element.
 func docx(prolog, text string) ([]byte, error) {
 	return zipOf(entry{"[Content_Types].xml", []byte(contentTypes)}, entry{"_rels/.rels", []byte(relations)},
 		entry{"word/document.xml", []byte(`<?xml version="1.0"?>` + prolog + wordHead + text + wordTail)})
@@ -90,7 +90,7 @@ func odt(text string) ([]byte, error) {
 			text + `</text:p></office:text></office:body></office:document-content>`)})
 }
 
-// pdf returns a document of one page with the given content; if forms is set, it has a form that contains itself.
+// pdf returns a one-page document with the given content; extra holds further objects, the first of which is the page's form X.
 func pdf(content string, extra ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -276,7 +276,7 @@ func (t *target) handIn(ctx context.Context, r *result, name string, b []byte) h
 	return h
 }
 
-// awaitChecks waits until the checks of a file have ended.
+// awaitChecks waits until a file's checks have ended.
 func (t *target) awaitChecks(ctx context.Context, r *result, h handed) error {
 	for _, id := range h.ids {
 		for {
@@ -304,7 +304,7 @@ func (t *target) awaitChecks(ctx context.Context, r *result, h handed) error {
 	return t.countChecks(ctx, r, h)
 }
 
-// countChecks counts the checks of a file: those of archive members are added while it is read.
+// countChecks counts a file's checks; checks of archive members are added while the archive is read.
 func (t *target) countChecks(ctx context.Context, r *result, h handed) error {
 	if !strings.HasSuffix(h.name, ".zip") || len(h.ids) == 0 {
 		return nil

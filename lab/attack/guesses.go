@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Bounds of wrong passwords within ten minutes (doc/security-pages.md).
+// Limits of wrong passwords within ten minutes (doc/security-pages.md).
 const (
 	maxOfAccountAndAddress = 5
 	maxOfAddress           = 50
 	maxOfAccount           = 100
 
-	// Limits on how long signing in may take someone else in the meantime: one second or, on a busy machine, several times what
-	// it takes without an attack.
+	// Limits on how long another person's sign-in may take in the meantime: one second or, on a busy machine, several times its duration
+	// without an attack.
 	signInTime  = time.Second
 	signInTimes = 4
 )
 
-// from returns a client that connects from a loopback address.
+// from returns a client that connects from the given loopback address.
 func from(a, b byte) *http.Client {
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, a, b)}, Timeout: 30 * time.Second}
 	return &http.Client{Timeout: 2 * time.Minute, CheckRedirect: noRedirect,
@@ -36,7 +36,7 @@ type guess struct {
 	name, password string
 }
 
-// guessAll tries all guesses at once. It returns how many were tried and how many succeeded.
+// guessAll tries all guesses at once. It returns the number of guesses tried and the number that succeeded.
 func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, in int) {
 	var mu sync.Mutex
 	var trying sync.WaitGroup
@@ -65,8 +65,8 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 	return tried, in
 }
 
-// attackGuesses guesses 300 passwords at once: for one account from one address, for many accounts from one address, and for
-// one account from 300 addresses. The right password comes last. At the same time, someone else signs in.
+// attackGuesses guesses 300 passwords at once: for one account from one address, for many accounts from one address, and for one account
+// from 300 addresses. The right password comes last. At the same time, another person signs in.
 func attackGuesses(ctx context.Context, t *target, r *result) error {
 	const at = 300
 	alone, err := t.signInAsAuditor(ctx)
@@ -122,7 +122,7 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// signInAsAuditor signs in from a separate address while others guess.
+// signInAsAuditor signs in from a separate address during the guessing.
 func (t *target) signInAsAuditor(ctx context.Context) (time.Duration, error) {
 	c := from(9, 9)
 	jar, err := cookiejar.New(nil)

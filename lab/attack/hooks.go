@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// inward lists addresses that no webhook may reach, in the forms in which they can be written. At those with a port, this
-// program listens.
+// inward lists addresses that no webhook may reach, in all their spellings. This program listens at those with a port.
 func inward(port string) []string {
 	out := []string{
 		"https://10.0.0.1/", "https://192.168.1.1/", "https://172.16.0.1/", "https://169.254.169.254/latest/meta-data/", "https://100.64.0.1/",
@@ -26,10 +25,10 @@ func inward(port string) []string {
 	return out
 }
 
-// attackHooks creates webhooks to private addresses, and sends a ping to those that could be created.
+// attackHooks creates webhooks to private addresses and sends a ping to those that could be created.
 func attackHooks(ctx context.Context, t *target, r *result) error {
 	var reached atomic.Int32
-	l, err := net.Listen("tcp", ":0") // this is reached only because of a fault
+	l, err := net.Listen("tcp", ":0") // reached only because of a fault
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func attackHooks(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// delivered waits until a delivery of the webhook was tried, and returns its state.
+// delivered waits until a delivery of the webhook has been tried, and returns its state.
 func (t *target) delivered(ctx context.Context, id string) string {
 	end := time.Now().Add(5 * time.Second)
 	for {

@@ -1,16 +1,15 @@
-// Attack attacks a served site for a set time, in the ways of strangers, members with few rights, hostile files and crashes,
-// and reports which defences held.
+// Attack attacks a served site for a set time, as strangers, members with few rights, hostile files and crashes would, and reports which
+// defences held.
 //
 //	bin/attack -bin bin/concordat -for 10m
 //	bin/attack -site https://check.example.edu -token-file FILE -for 5m
 //
-// Without -site it creates its own site in a temporary folder, serves it on loopback, and also kills and floods it. A named
-// site is spared anything that would lock people out, fill its disk or end it: it gets only hostile bodies, calls without
-// the necessary rights, and webhooks to private addresses, at a bounded rate, with an administrator's token. No request goes
-// to any other host.
+// Without -site, it creates its own site in a temporary folder, serves it on loopback, and also kills and floods it. It does nothing to a
+// given site that would lock people out, fill its disk or stop it. The site only gets hostile bodies, calls without the necessary rights,
+// and webhooks to private addresses, at a limited rate, with an administrator's token. No request goes to any other host.
 //
-// Exit status 1 means that a defence did not hold; 2 means that the attack could not run, or that there was no time to try
-// everything although all defences tried held.
+// Exit status 1 means that a defence did not hold. Exit status 2 means that the attack could not run, or that time was too short to try
+// everything, although all defences tried held.
 package main
 
 import (
@@ -38,7 +37,7 @@ type options struct {
 	seed            uint64
 	only            string
 	keep            bool
-	grace           time.Duration // time for an attack to finish what it has begun when its time is up; 0: underWay
+	grace           time.Duration // time for an attack to finish when its time is up; 0: underWay
 }
 
 func main() {
@@ -63,16 +62,16 @@ func main() {
 	}
 }
 
-// attack is one way to attack.
+// attack is one kind of attack.
 type attack struct {
 	name    string
 	promise string
-	own     bool    // only against a site made for the purpose
-	share   float64 // share of the time
+	own     bool    // only against a site created for the purpose
+	share   float64 // proportion of the time
 	run     func(ctx context.Context, t *target, r *result) error
 }
 
-// attacks in the order in which they run: guessing comes late, since it locks out the addresses that it uses.
+// attacks returns the attacks in the order in which they run: guessing comes late, since it locks out the addresses that it uses.
 func attacks() []attack {
 	return []attack{
 		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},
@@ -87,15 +86,15 @@ func attacks() []attack {
 	}
 }
 
-// result collects the findings of an attack. Its methods are for one goroutine.
+// result collects the findings of an attack. Only one goroutine may use it.
 type result struct {
 	tries  int
-	left   int  // attempts for which there was no time
-	cut    bool // the attack was interrupted
+	left   int  // attempts not made for lack of time
+	cut    bool // whether the attack was interrupted
 	counts map[string]int
 	faults []string
-	more   int         // faults beyond maxFaults
-	over   func() bool // the attack is being ended, which alone may cause failures
+	more   int         // number of faults beyond maxFaults
+	over   func() bool // reports whether the attack is ending, which alone can cause failures
 }
 
 const maxFaults = 20
@@ -111,7 +110,7 @@ func (r *result) fault(format string, args ...any) {
 	}
 }
 
-// count adds to a figure that is printed.
+// count adds to a printed number.
 func (r *result) count(what string, n int) {
 	if r.counts == nil {
 		r.counts = map[string]int{}
@@ -119,8 +118,7 @@ func (r *result) count(what string, n int) {
 	r.counts[what] += n
 }
 
-// each tries all items in a random order. It always tries the first one, and others until the time of the
-// attack is up.
+// each tries all items in random order. It always tries the first one, and others until the attack's time is up.
 func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	t.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	for i, x := range all {
@@ -135,7 +133,7 @@ func each[T any](t *target, r *result, all []T, try func(T) error) error {
 	return nil
 }
 
-// underWay is how long an attack may take to finish what it has begun when its time is up.
+// underWay is the maximum time for an attack to finish when its time is up.
 const underWay = 2 * time.Minute
 
 // errTime means that some attacks did not have time to finish. Defences that they did not try are not
@@ -190,7 +188,7 @@ func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 	return held, nil
 }
 
-// attack makes one attack, which is cut short after the given time.
+// attack runs one attack and interrupts it after the given time.
 func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r result, err error) {
 	own, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -214,17 +212,17 @@ func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r re
 	return r, nil
 }
 
-// plan gives each attack its share of the time, whatever the others took. Time left by one attack goes to later ones, but
-// time that it takes beyond its share is not deducted from theirs.
+// plan allocates each attack its share of the time, regardless of how long the others took. Time left over by an attack goes to later
+// ones, but time beyond its share is not deducted from theirs.
 type plan struct {
 	lasts  time.Duration
-	shares []float64 // shares of the attacks to come
+	shares []float64 // shares of the remaining attacks
 	of     float64   // sum of all shares; 0 before the first attack
 	spare  time.Duration
-	given  time.Duration // time given to the attack that runs
+	given  time.Duration // time allocated to the current attack
 }
 
-// next returns the time of the next attack.
+// next returns the time for the next attack.
 func (p *plan) next() time.Duration {
 	left := 0.0
 	for _, s := range p.shares {
@@ -241,7 +239,7 @@ func (p *plan) next() time.Duration {
 	return p.given
 }
 
-// took records how long the latest attack of next took.
+// took records how long the latest attack from next took.
 func (p *plan) took(d time.Duration) { p.spare += max(0, p.given-d) }
 
 func (r *result) print(w io.Writer, a attack, took time.Duration) {
@@ -271,7 +269,7 @@ func (r *result) print(w io.Writer, a attack, took time.Duration) {
 	}
 }
 
-// checkSite rejects an address that is not a site's.
+// checkSite rejects an address that cannot be a site's.
 func checkSite(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -23,7 +23,7 @@ type operation struct {
 	method, path string
 	roles        []string
 	scope        string
-	json, form   bool // the body that it takes
+	json, form   bool // whether it accepts a JSON body, or a form
 	body         schema
 	maxBody      int
 }
@@ -77,10 +77,10 @@ func (d *document) resolve(s schema) schema {
 
 var placeholder = regexp.MustCompile(`\{[^}]+\}`)
 
-// address returns the path of an operation, filled with identities that do not exist.
+// address returns an operation's path, with identities that do not exist.
 func (o operation) address() string { return placeholder.ReplaceAllString(o.path, "1111111111111111") }
 
-// attackRights makes every call without a token, with invalid tokens, and with tokens of roles and scopes that do not allow it.
+// attackRights makes every call without a token, with invalid tokens, and with tokens whose roles and scopes do not permit it.
 func attackRights(ctx context.Context, t *target, r *result) error {
 	type caller struct {
 		what, token, role, scope string
@@ -131,7 +131,7 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 	return t.revoke(ctx, secret)
 }
 
-// revoke revokes a token that this program created.
+// revoke revokes a token created by this program.
 func (t *target) revoke(ctx context.Context, secret string) error {
 	list, err := t.api(ctx, t.admin, "GET", "/tokens", nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func asList(v any) []any {
 	return l
 }
 
-// guarded lists pages, and the roles that may see them.
+// guarded lists pages and the roles that may see them.
 var guarded = map[string][]string{
 	"/people": {"administrator"}, "/platforms": {"administrator"}, "/admin": {"administrator", "auditor"},
 	"/admin/audit": {"administrator", "auditor"}, "/admin/storage": {"administrator", "auditor"}, "/admin/tasks": {"administrator",
@@ -164,7 +164,7 @@ var guarded = map[string][]string{
 	"/requests": {"administrator", "officer"},
 }
 
-// attackPages opens pages with roles that may not see them, and signed out.
+// attackPages opens pages signed out and with roles that may not see them.
 func attackPages(ctx context.Context, t *target, r *result) error {
 	stranger := &http.Client{Timeout: time.Minute, CheckRedirect: noRedirect}
 	type view struct{ path, role string }

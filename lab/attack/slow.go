@@ -15,8 +15,8 @@ import (
 
 const (
 	maxSlow   = 6000
-	slowEnds  = 45 * time.Second // silent connections must be closed by then
-	pageTime  = 5 * time.Second  // or, on a machine that is busy with other work, signInTimes the usual duration
+	slowEnds  = 45 * time.Second // maximum time until silent connections must be closed
+	pageTime  = 5 * time.Second  // or, on a machine busy with other work, signInTimes the usual duration
 	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
 )
 
@@ -44,7 +44,7 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	for i := range n {
 		d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 67, byte(i/200), 1+byte(i%200))}}
 		if i%2 == 0 {
-			d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 67, 99, 1)} // half of them from one address
+			d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 67, 99, 1)} // half of the connections from one address
 		}
 		c, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(t.base, "http://"))
 		if err != nil {
@@ -76,8 +76,7 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	return nil
 }
 
-// worksBeside checks whether a visitor from another address can open pages, sign in and add a document, each within the
-// given time.
+// worksBeside checks whether a visitor from another address can open pages, sign in and add a document, each within the time limit.
 func (t *target) worksBeside(ctx context.Context, r *result, within time.Duration) error {
 	c := from(8, 8)
 	c.Timeout = 4 * within

@@ -25,17 +25,17 @@ import (
 	"time"
 )
 
-// target is the site that is attacked.
+// target is the site under attack.
 type target struct {
 	base   string
-	made   bool // by this program
+	made   bool // whether this program created it
 	admin  string
 	http   *http.Client
-	end    time.Time  // of the attack that runs
-	random *rand.Rand // of the attack that runs
-	doc    *document  // of the API
+	end    time.Time  // end of the current attack
+	random *rand.Rand // for the current attack
+	doc    *document  // description of the API
 
-	// For a site that was created here:
+	// For a site created by this program:
 	dir, bin, listen string
 	people           map[string]*person // by role
 	process          *exec.Cmd
@@ -46,10 +46,10 @@ type target struct {
 // person is a person with an account.
 type person struct {
 	name, role, password, token string
-	browser                     *http.Client // signed in
+	browser                     *http.Client // signed-in client
 }
 
-// logs holds the last bytes that the site printed.
+// logs holds the last bytes printed by the site.
 type logs struct {
 	mu   sync.Mutex
 	last []byte
@@ -142,7 +142,7 @@ func (t *target) make(ctx context.Context, o options) error {
 var firstLink = regexp.MustCompile(`(http://[^/\s]+)(/first\?key=\S+)`)
 var servingAt = regexp.MustCompile(`serving site \S+ at (http://[^/\s]+)/`)
 
-// start serves the site and waits until it answers. It returns the path of the page for the first administrator, if there is
+// start serves the site and waits until it answers. It returns the path of the page for creating the first administrator, if there is
 // none yet.
 func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 	c := exec.Command(t.bin, "--data", filepath.Join(t.dir, "site"), "serve", "--listen", t.listen, "--title", "Attacked")
@@ -202,7 +202,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 	}
 }
 
-// revive serves a created site again if an attack was cut short while the site was down.
+// revive serves the created site again if an attack was interrupted while the site was down.
 func (t *target) revive(ctx context.Context) error {
 	if t.process == nil {
 		return nil
@@ -213,19 +213,19 @@ func (t *target) revive(ctx context.Context) error {
 		if t.alive(ctx) == nil {
 			return nil
 		}
-		t.kill() // it ended while it started
+		t.kill() // it ended during startup
 	}
 	_, err := t.start(ctx, false)
 	return err
 }
 
-// kill ends the site as a crash does, with all its children.
+// kill ends the site with all its child processes, like a crash.
 func (t *target) kill() {
 	_ = syscall.Kill(-t.process.Process.Pid, syscall.SIGKILL)
 	<-t.ended
 }
 
-// close ends the created site and removes it.
+// close stops the created site and removes it.
 func (t *target) close() error {
 	if t.process != nil {
 		_ = t.process.Process.Signal(syscall.SIGTERM)
@@ -261,7 +261,7 @@ func (t *target) alive(ctx context.Context) error {
 	return nil
 }
 
-// answer is the outcome of a request.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -269,7 +269,7 @@ type answer struct {
 	took   time.Duration
 }
 
-// most is the maximum number of bytes read from an answer.
+// most is the maximum number of bytes to read from an answer.
 const most = 64 << 20
 
 func (t *target) do(c *http.Client, r *http.Request) (answer, error) {
@@ -283,7 +283,7 @@ func (t *target) do(c *http.Client, r *http.Request) (answer, error) {
 	return answer{resp.StatusCode, resp.Header, b, time.Since(began)}, err
 }
 
-// raw calls the API. A call that is rejected because of its rate is repeated when allowed.
+// raw calls the API. It repeats a rate-limited call when permitted.
 func (t *target) raw(ctx context.Context, token, method, path, contentType string, body []byte) (answer, error) {
 	for try := 0; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, method, t.base+path, bytes.NewReader(body))

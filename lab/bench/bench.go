@@ -1,6 +1,6 @@
-// Package bench measures the speed of the product's own code paths: building an index, querying it, and
-// fingerprinting text. Times are processor times of the process, so that other work on the machine does not
-// count. Ratios are relative to a plain table in memory, measured in the same run.
+// Package bench measures the speed of the product's own code: building an index, querying it, and fingerprinting text. Times are
+// processor times of the process, so that other work on the machine does not count. Ratios are relative to a plain in-memory table
+// measured in the same run.
 //
 // Start from [Index], [Query], [Growth], [Join], [Ingest], [Check], [Fingerprint] or [Memory].
 package bench
@@ -28,10 +28,10 @@ import (
 
 const scheme = concordat.Scheme("bench@0000000000000000")
 
-// perDocument is the number of sentences in a document of the benchmark, which is a short article.
+// perDocument is the number of sentences per benchmark document, about a short article.
 const perDocument = 200
 
-// cpu returns the processor time the process has used.
+// cpu returns the processor time used by the process.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -40,7 +40,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peak returns the largest resident size of the process so far, or since resetPeak, in megabytes.
+// peak returns the maximum resident size of the process so far, or since resetPeak, in megabytes.
 func peak() float64 {
 	if mb := status("self", "VmHWM:"); mb > 0 {
 		return mb
@@ -75,14 +75,13 @@ type IndexResult struct {
 	Sentences int     `json:"sentences"`
 	Rate      float64 `json:"sentences_per_cpu_second"`
 	Bytes     float64 `json:"bytes_per_sentence"`
-	TableRate float64 `json:"table_sentences_per_cpu_second"` // of building the plain table in memory, which is not durable
-	Ratio     float64 `json:"ratio"`                          // processor time as a multiple of that of the plain table
+	TableRate float64 `json:"table_sentences_per_cpu_second"` // for building the plain in-memory table, which is not durable
+	Ratio     float64 `json:"ratio"`                          // processor time as a multiple of the plain table's
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Index builds an index of the prints below dir in three ways: from acknowledged batches with a merge at the end,
-// both directly and through the write-ahead log, and then with the bulk builder. It reports each result, and removes
-// the folders.
+// Index builds an index of the prints below dir in three ways: from acknowledged batches with a final merge, directly and through the
+// write-ahead log, and then with the bulk builder. It reports each result and removes the folders.
 func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
 	var tables rounds
@@ -136,7 +135,7 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 	return nil
 }
 
-// live puts the prints in acknowledged batches of about 1,000 sentences, one after the other, merges, and closes the index.
+// live puts the prints in acknowledged batches of about 1,000 sentences, one after another, merges, and closes the index.
 func live(ctx context.Context, s interface {
 	concordat.Index
 	Merge(context.Context) error
@@ -160,8 +159,7 @@ func live(ctx context.Context, s interface {
 	return errors.Join(err, s.Close())
 }
 
-// stored returns the size in bytes of a copy of the index in dir, because dir may still hold segments that have been
-// merged.
+// stored returns the size in bytes of a copy of the index in dir, because dir might still contain segments that have been merged.
 func stored(ctx context.Context, dir string) (n int64, err error) {
 	s, err := index.Open(dir, index.Options{})
 	if err != nil {
@@ -174,7 +172,7 @@ func stored(ctx context.Context, dir string) (n int64, err error) {
 	return n, errors.Join(err, s.Close(), os.RemoveAll(to))
 }
 
-// size returns the number of bytes in the files below dir.
+// size returns the total size of the files below dir, in bytes.
 func size(dir string) (int64, error) {
 	var n int64
 	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
@@ -186,16 +184,15 @@ func size(dir string) (int64, error) {
 	return n, err
 }
 
-// Question is a query of the exchange format: a fingerprint with, if it was planted, the index of
-// its original (otherwise -1) and the number of its changed bits.
+// Question is a query of the exchange format: a fingerprint and, if planted, the index of its original and the number of its changed
+// bits. If it is not planted, the index is -1.
 type Question struct {
 	Print  concordat.Fingerprint
 	Target int
 	Bits   int
 }
 
-// Prints returns n random fingerprints, and as many questions as questions says, of which half are
-// planted with 0 to 12 changed bits.
+// Prints returns n random fingerprints and the given number of questions, half of them planted with 0 to 12 changed bits.
 func Prints(n, questions int, seed uint64) ([]concordat.Fingerprint, []Question) {
 	rng := rand.New(rand.NewPCG(seed, 100))
 	prints := make([]concordat.Fingerprint, n)
@@ -222,27 +219,27 @@ type QueryResult struct {
 	Path       string  `json:"path"`  // table or bleve
 	Probe      string  `json:"probe"` // exact or one
 	Sentences  int     `json:"sentences"`
-	P50        float64 `json:"p50_us"` // wall time of a query of one sentence
-	P99        float64 `json:"p99_us"` // the same, for the slowest hundredth
+	P50        float64 `json:"p50_us"` // wall time of a one-sentence query
+	P99        float64 `json:"p99_us"` // the same for the slowest hundredth
 	Rounds     int     `json:"rounds"`
-	CPU        float64 `json:"cpu_us"`       // per sentence, queried as documents of 200; the median of the rounds
-	Best       float64 `json:"best_cpu_us"`  // the minimum of the rounds
-	Document   float64 `json:"document_ms"`  // processor time of a document of 200 sentences
+	CPU        float64 `json:"cpu_us"`       // per sentence, for queries of 200-sentence documents; median of the rounds
+	Best       float64 `json:"best_cpu_us"`  // minimum of the rounds
+	Document   float64 `json:"document_ms"`  // processor time of a 200-sentence document
 	Candidates float64 `json:"candidates"`   // entries of the plain table examined per sentence
-	Missed     int     `json:"missed"`       // planted pairs within the guarantee that were missed
-	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, with the same look-ups, alternating; the median
+	Missed     int     `json:"missed"`       // number of planted pairs within the guarantee that were missed
+	TableCPU   float64 `json:"table_cpu_us"` // for the plain in-memory table with the same look-ups, alternating; the median
 	Ratio      float64 `json:"ratio"`        // CPU / TableCPU
 	Line       float64 `json:"line_ns"`      // time of a random memory access just before
-	Lines      float64 `json:"lines"`        // time of a sentence as a number of such accesses
+	Lines      float64 `json:"lines"`        // time per sentence as a number of such accesses
 }
 
 // QueryOptions are the options of a query benchmark.
 type QueryOptions struct {
-	Rounds int    // repetitions of every question; default 1
+	Rounds int    // number of repetitions of every question; default 1
 	Path   string // table, bleve, or empty for both
 }
 
-// reportDistance is the Hamming distance up to which the bench wants matches.
+// reportDistance is the maximum Hamming distance for which the benchmark requests matches.
 const reportDistance = 12
 
 // Query builds an index of the prints below dir and asks it every question: through the derived
@@ -270,7 +267,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // this would be fifty times slower and no more informative
+					asked = qs[:2000] // all questions would take fifty times as long and give no further information
 				}
 			}
 			r, err := ask(ctx, match, flat, asked, probe, max(how.Rounds, 1))
@@ -297,7 +294,7 @@ func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*co
 		}
 		return q
 	}
-	if _, err := match(ctx, query(qs[:min(len(qs), perDocument)])); err != nil { // builds the table, if there is one
+	if _, err := match(ctx, query(qs[:min(len(qs), perDocument)])); err != nil { // builds the table, if any
 		return r, err
 	}
 	var asked []*concordat.Query
@@ -343,7 +340,7 @@ func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*co
 
 func micro(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// latency returns the median and the 99th percentile of queries of one sentence, in microseconds.
+// latency returns the median and the 99th percentile of one-sentence queries, in microseconds.
 func latency(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error),
 	query func([]Question) *concordat.Query, qs []Question) (p50, p99 float64) {
 	times := make([]float64, 0, min(len(qs), 2000))
@@ -359,8 +356,8 @@ func latency(ctx context.Context, match func(context.Context, *concordat.Query) 
 	return times[len(times)/2], times[len(times)*99/100]
 }
 
-// missed counts, among the questions of the first document in qs, the planted ones within the
-// probe's guarantee whose original is not among the matches.
+// missed counts the planted questions in the first document of qs that are within the probe's guarantee but whose original is not among
+// the matches.
 func missed(a *concordat.Answer, qs []Question, probe concordat.Probe) int {
 	guarantee := concordat.Complete
 	if probe == concordat.ProbeOne {
@@ -390,21 +387,21 @@ type FingerprintResult struct {
 	Bytes     int     `json:"bytes"`
 	Sentences int     `json:"sentences"`
 	Rounds    int     `json:"rounds"`
-	Rate      float64 `json:"mb_per_cpu_second"`      // 10^6 bytes of text; the median of the rounds
-	Best      float64 `json:"best_mb_per_cpu_second"` // of the best round
+	Rate      float64 `json:"mb_per_cpu_second"`      // 10^6 bytes of text; median of the rounds
+	Best      float64 `json:"best_mb_per_cpu_second"` // for the best round
 	Prints    float64 `json:"sentences_per_cpu_second"`
-	Hash      float64 `json:"xxhash_gb_per_cpu_second"` // of the same text, alternating
-	Read      float64 `json:"read_gb_per_cpu_second"`   // of the same number of bytes, alternating
-	Hashes    float64 `json:"xxhashes"`                 // how many times the text could be hashed in that time
+	Hash      float64 `json:"xxhash_gb_per_cpu_second"` // for the same text, alternating
+	Read      float64 `json:"read_gb_per_cpu_second"`   // for the same number of bytes, alternating
+	Hashes    float64 `json:"xxhashes"`                 // number of times that the text could be hashed in that time
 	Peak      float64 `json:"peak_mb"`
 }
 
 // leastRound is the minimum duration of a round of fingerprinting, long enough for the resolution of the process clock.
 const leastRound = 20 * time.Millisecond
 
-// Fingerprint measures the index side, text to fingerprints, on one core: it processes the documents at least the given
-// number of times, and until two seconds of processor time have passed. Dictionaries are loaded beforehand. Rounds of
-// fingerprinting, hashing and reading the text alternate, so that other work on the machine slows all three.
+// Fingerprint measures converting text to fingerprints for the index on one core. It processes the documents at least the given number of
+// times, and until two seconds of processor time have passed. Dictionaries are loaded beforehand. Rounds of fingerprinting, hashing and
+// reading the text alternate, so that other work on the machine slows all three equally.
 func Fingerprint(p *profile.Profiler, file string, documents []string, times int) (FingerprintResult, error) {
 	r := FingerprintResult{File: file, Scheme: string(p.Scheme()), Documents: len(documents)}
 	passes := 1
@@ -463,7 +460,7 @@ func Fingerprint(p *profile.Profiler, file string, documents []string, times int
 	r.Read = repeats * bytes / 1e9 / read.Seconds()
 	r.Hashes = 1000 * r.Hash / r.Rate
 	r.Peak = peak()
-	if sum == 1 { // keeps the compiler from dropping the loops
+	if sum == 1 { // prevents the compiler from removing the loops
 		r.Peak = 0
 	}
 	return r, nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Benchmark returns a result as a line in the format of Go's benchmarks, which benchstat compares, and the units in which
-// more is better. The name of the benchmark says what was measured; it consists of words and of the fields documents and
-// sentences. All other numbers are values in the units of their fields, with times in nanoseconds.
+// Benchmark returns a result as a line in the format of Go's benchmarks, for comparison with benchstat, and the units in which more is
+// better. The benchmark's name describes what was measured; it consists of words and of the fields documents and sentences. All other
+// numbers are values in the units of their fields, with times in nanoseconds.
 func Benchmark(name string, result any) (line string, higher []string) {
 	var values strings.Builder
 	name = "Benchmark" + name
@@ -37,7 +37,7 @@ func Benchmark(name string, result any) (line string, higher []string) {
 	return fmt.Sprint(name, " 1", values.String()), slices.Compact(higher)
 }
 
-// inName keeps the characters that may be in the value of a part of a name.
+// inName keeps the characters allowed in the value of a part of a name.
 func inName(r rune) rune {
 	if r <= ' ' || r == '/' || r == '=' {
 		return '_'
@@ -45,7 +45,7 @@ func inName(r rune) rune {
 	return r
 }
 
-// benchUnit returns the unit of a field, and the factor of its value.
+// benchUnit returns a field's unit and the factor for its value.
 func benchUnit(tag string) (unit string, times float64) {
 	unit = strings.ReplaceAll(tag, "_", "-")
 	if strings.HasSuffix(unit, "-per-s") {

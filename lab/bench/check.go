@@ -21,13 +21,13 @@ import (
 	"concordat/store"
 )
 
-// CheckOptions configure the library and the submissions. Zero values mean the defaults.
+// CheckOptions configure the library and the submissions. Zero values select the defaults.
 type CheckOptions struct {
-	Sentences   int // minimum size of the library; default 100,000, or the size that Documents implies
+	Sentences   int // minimum size of the library; default 100,000, or the size implied by Documents
 	Documents   int // minimum size of the library
-	PerDocument int // sentences of a document of the library, of 21 words on average; default 200
-	Submission  int // sentences of the submission, at least 42; default 200
-	Rounds      int // submissions; default 5
+	PerDocument int // number of sentences per library document, of 21 words on average; default 200
+	Submission  int // number of sentences per submission, at least 42; default 200
+	Rounds      int // number of submissions; default 5
 	Seed        uint64
 	Channel     compare.Channel // how candidate sources are found
 }
@@ -46,20 +46,20 @@ type CheckResult struct {
 	Documents   int     `json:"documents"` // of the library
 	Sentences   int     `json:"sentences"`
 	Words       int     `json:"words"` // of the submission
-	Asked       int     `json:"asked"` // sentences of the submission
+	Asked       int     `json:"asked"` // number of sentences of the submission
 	Candidates  int     `json:"candidates"`
-	CPU         float64 `json:"cpu_ms"` // processor time of the whole check, without the report
+	CPU         float64 `json:"cpu_ms"` // processor time of the whole check without the report
 	Fingerprint float64 `json:"fingerprint_cpu_ms"`
 	Match       float64 `json:"match_cpu_ms"`
-	Search      float64 `json:"search_cpu_ms"` // nomination by words
-	Verify      float64 `json:"verify_cpu_ms"` // candidates read and examined briefly
-	Align       float64 `json:"align_cpu_ms"`  // candidates compared word by word
-	Keep        float64 `json:"keep_cpu_ms"`   // findings kept
-	Report      float64 `json:"report_cpu_ms"` // the report built from them
-	Sources     int     `json:"sources"`       // in the report
-	Planted     int     `json:"planted"`       // documents the submission reuses
-	Found       int     `json:"found"`         // of these documents, the number that the report names
-	Start       float64 `json:"start_cpu_ms"`  // opening the site and deriving the table
+	Search      float64 `json:"search_cpu_ms"` // for nomination by words
+	Verify      float64 `json:"verify_cpu_ms"` // for reading and briefly examining candidates
+	Align       float64 `json:"align_cpu_ms"`  // for comparing candidates word by word
+	Keep        float64 `json:"keep_cpu_ms"`   // for storing findings
+	Report      float64 `json:"report_cpu_ms"` // for building the report from them
+	Sources     int     `json:"sources"`       // number of sources in the report
+	Planted     int     `json:"planted"`       // number of documents that the submission reuses
+	Found       int     `json:"found"`         // number of these documents in the report
+	Start       float64 `json:"start_cpu_ms"`  // for opening the site and deriving the table
 	Rate        float64 `json:"ingest_sentences_per_cpu_second"`
 	Peak        float64 `json:"peak_mb"`
 }
@@ -67,8 +67,8 @@ type CheckResult struct {
 // planted is the number of documents from which a submission reuses two sentences each.
 const planted = 20
 
-// Check makes a site of made-up text below dir and checks submissions, each with two sentences of each of
-// 20 documents, half of which are edited.
+// Check creates a site of generated text below dir and checks submissions, each with two sentences of each of 20 documents, half of them
+// edited.
 func Check(ctx context.Context, dir string, o CheckOptions, each func(CheckResult) error) (err error) {
 	o = o.filled()
 	d := filepath.Join(dir, "check")
@@ -123,13 +123,13 @@ func openSite(ctx context.Context, dir string) (*site.Site, *index.Shard, *store
 	return site.New(site.Options{ID: "bench", Index: shard, Store: db, Profiler: p}), shard, db, nil
 }
 
-// warm derives the query table, as the first question would do.
+// warm derives the query table, as the first question would.
 func warm(ctx context.Context, s *site.Site, shard *index.Shard) error {
 	_, err := shard.Match(ctx, &concordat.Query{Scheme: s.Scheme(), Fingerprints: make([]concordat.Fingerprint, 1)})
 	return err
 }
 
-// fill ingests made-up documents and returns the number of sentences per second.
+// fill ingests generated documents and returns the number of sentences per second.
 func fill(ctx context.Context, dir string, o CheckOptions) (float64, error) {
 	s, shard, db, err := openSite(ctx, dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text s
 	last := begun
 	stages := map[string]*float64{"fingerprint": &r.Fingerprint, "match": &r.Match, "search": &r.Search, "verify": &r.Verify,
 		"align": &r.Align}
-	var mu sync.Mutex // progress may be reported concurrently
+	var mu sync.Mutex // progress can be reported concurrently
 	f, err := s.Check(ctx, site.Submission{ID: "submission", Text: text}, site.CheckOptions{Channel: channel, Progress: func(p site.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -199,8 +199,8 @@ func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text s
 	return r, nil
 }
 
-// writer makes text from made-up words with the word frequencies of real text (Zipf); the most frequent ones are real
-// function words. Document i is the same on every call.
+// writer generates text from artificial words with the word frequencies of real text (Zipf); the most frequent ones are real function
+// words. Document i is the same on every call.
 type writer struct {
 	seed  uint64
 	words []string
@@ -240,8 +240,8 @@ func (w *writer) document(i, n int) []string {
 	return out
 }
 
-// submission returns a text of its own sentences, with two neighbouring sentences from each of some
-// documents; every second pair has a tenth of its words changed. The last line names the documents.
+// submission returns a text of its own sentences, with two neighbouring sentences from each of some documents; every second pair has a
+// tenth of its words changed. The last line lists the documents.
 func (w *writer) submission(round int, o CheckOptions) string {
 	rng := rand.New(rand.NewPCG(w.seed, uint64(round)<<32))
 	own := w.document(1_000_000_000+round, max(o.Submission-2*planted, 2))

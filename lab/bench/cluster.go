@@ -24,47 +24,45 @@ import (
 	"concordat/index"
 )
 
-// ClusterOptions of Cluster; all are required and at least 1.
+// ClusterOptions are the options of Cluster; all are required and at least 1.
 type ClusterOptions struct {
 	Nodes, Shards, Copies int
 	Sizes                 []int // numbers of sentences, ascending, to which the site grows
-	Questions             int   // number at each size, half of them planted
-	Writers               int   // number of writers that put documents at the same time
+	Questions             int   // number of questions at each size, half of them planted
+	Writers               int   // number of concurrent writers
 	Seed                  uint64
-	// Settle is how long merges, and the removal of the segments that they replaced, may take after the last
-	// put of a size. Their processor time counts.
+	// Settle is the maximum time for merges and the removal of merged segments after the last put of a size. Their processor time counts.
 	Settle time.Duration
 }
 
-// ClusterResult is a site of several nodes at one size. All nodes share this process and its processors.
+// ClusterResult describes a site of several nodes at one size. All nodes share this process and its processors.
 type ClusterResult struct {
 	Sentences int     `json:"sentences"`
 	Copies    int     `json:"copies"`
-	CPU       float64 `json:"cpu_us"`        // of adding a sentence since the previous size: for all copies, logs, messages and merges
-	Alone     float64 `json:"alone_cpu_us"`  // of the same on one node without copies, at the first size
+	CPU       float64 `json:"cpu_us"`        // for adding a sentence since the previous size: all copies, logs, messages and merges
+	Alone     float64 `json:"alone_cpu_us"`  // for the same on one node without copies, at the first size
 	Ratio     float64 `json:"ratio"`         // CPU divided by copies times Alone, at the first size
-	Follower  float64 `json:"follower"`      // the cost of each further copy divided by Alone, at the first size
+	Follower  float64 `json:"follower"`      // cost of each further copy divided by Alone, at the first size
 	Rate      float64 `json:"per_second"`    // sentences added per second of elapsed time
-	PutP50    float64 `json:"put_p50_ms"`    // a document of 200 sentences, elapsed time, while Writers put
+	PutP50    float64 `json:"put_p50_ms"`    // elapsed time for a 200-sentence document while Writers put
 	PutP99    float64 `json:"put_p99_ms"`    //
-	Lag       uint64  `json:"lag_records"`   // maximum number of records by which the last follower was behind its master
-	Drain     float64 `json:"drain_ms"`      // until all copies had everything, after the last put
+	Lag       uint64  `json:"lag_records"`   // maximum number of records by which the last follower lagged behind its master
+	Drain     float64 `json:"drain_ms"`      // from the last put until all copies had everything
 	Bytes     float64 `json:"bytes"`         // on disk, per sentence and copy, including the log
 	Memory    float64 `json:"memory"`        // in use, per sentence and copy
-	Resident  float64 `json:"resident_mb"`   // of the process, at most so far
-	ExactP50  float64 `json:"exact_p50_ms"`  // a question of one sentence, elapsed time
+	Resident  float64 `json:"resident_mb"`   // maximum of the process so far
+	ExactP50  float64 `json:"exact_p50_ms"`  // elapsed time for a one-sentence question
 	ExactP99  float64 `json:"exact_p99_ms"`  //
-	Exact     float64 `json:"exact_cpu_us"`  // per sentence, queried as documents of 200
+	Exact     float64 `json:"exact_cpu_us"`  // per sentence, for queries of 200-sentence documents
 	OneP50    float64 `json:"one_p50_ms"`    // with probes for one changed hash
 	OneP99    float64 `json:"one_p99_ms"`    //
 	One       float64 `json:"one_cpu_us"`    //
-	Document  float64 `json:"document_ms"`   // a document of 200 sentences with probes, elapsed time
-	Missed    int     `json:"missed"`        // planted pairs within the guarantee that were not found
-	Missing   int     `json:"missing_shard"` // answers without all shards
+	Document  float64 `json:"document_ms"`   // elapsed time for a 200-sentence document with probes
+	Missed    int     `json:"missed"`        // number of planted pairs within the guarantee that were missed
+	Missing   int     `json:"missing_shard"` // number of answers without all shards
 }
 
-// Cluster makes a site of several nodes below dir, lets it grow to each size in turn, and reports the result
-// at each.
+// Cluster creates a site of several nodes below dir, grows it to each size in turn, and reports the result at each.
 func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(ClusterResult) error) (err error) {
 	prints, _ := Prints(o.Sizes[len(o.Sizes)-1], 0, o.Seed)
 	alone, err := aloneCost(ctx, filepath.Join(dir, "alone"), o, prints[:o.Sizes[0]])
@@ -98,7 +96,7 @@ func Cluster(ctx context.Context, dir string, o ClusterOptions, report func(Clus
 			}
 		}
 		r.Memory = float64(heap()-before) / float64(size*o.Copies)
-		runtime.KeepAlive(prints) // so that they do not cause the difference
+		runtime.KeepAlive(prints) // so that freeing them does not affect the difference
 		if err := s.ask(ctx, questionsTo(prints[:size], o.Questions, o.Seed+uint64(size)), &r); err != nil {
 			return err
 		}
@@ -161,7 +159,7 @@ func oneCopy(ctx context.Context, dir string, o ClusterOptions, prints []concord
 	return r.CPU, err
 }
 
-// putPrints puts the prints as documents numbered from number, with a number of concurrent writers.
+// putPrints puts the prints as documents numbered from number, using concurrent writers.
 func putPrints(ctx context.Context, writers int, prints []concordat.Fingerprint, number int,
 	put func(context.Context, *concordat.Profile) error) error {
 	g, ctx := errgroup.WithContext(ctx)
@@ -177,7 +175,7 @@ func putPrints(ctx context.Context, writers int, prints []concordat.Fingerprint,
 	return g.Wait()
 }
 
-// questionsTo returns questions to prints, as Prints does.
+// questionsTo returns questions about prints, like Prints.
 func questionsTo(prints []concordat.Fingerprint, questions int, seed uint64) []Question {
 	rng := rand.New(rand.NewPCG(seed, 103))
 	qs := make([]Question, questions)
@@ -195,7 +193,7 @@ func questionsTo(prints []concordat.Fingerprint, questions int, seed uint64) []Q
 	return qs
 }
 
-// nodes is a site whose nodes share this process, over loopback connections.
+// nodes is a site whose nodes share this process and use loopback connections.
 type nodes struct {
 	dir     string
 	o       ClusterOptions
@@ -251,7 +249,7 @@ func (s *nodes) open(ctx context.Context, name coord.NodeID) error {
 		return errors.Join(err, l.Close())
 	}
 	server := &http.Server{Handler: n.Handler()}
-	go func() { _ = server.Serve(l) }() // ends with Close
+	go func() { _ = server.Serve(l) }() // stopped by Close
 	s.nodes, s.servers = append(s.nodes, n), append(s.servers, server)
 	return nil
 }
@@ -396,7 +394,7 @@ func middle(times []float64) (p50, p99 float64) {
 	return times[len(times)/2], times[len(times)*99/100]
 }
 
-// ask asks the site through all nodes in turn.
+// ask queries the site through all nodes in turn.
 func (s *nodes) ask(ctx context.Context, qs []Question, r *ClusterResult) error {
 	turn := 0
 	match := func(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {

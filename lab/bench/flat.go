@@ -2,14 +2,13 @@ package bench
 
 import "concordat"
 
-// flat is a plain table in memory for comparison. For each band, it has a list of sentences by band value, and the
-// fingerprints to check. It is not product code, but shows the practical limit: it is not durable, and has no deletions
-// and no libraries.
+// flat is a plain in-memory table for comparison. For each band, it has a list of sentences by band value, and the fingerprints to check.
+// It is not product code but shows the practical limit: it is not durable and supports neither deletions nor libraries.
 type flat struct {
 	prints []concordat.Fingerprint
 	starts [concordat.Bands][]uint32 // by band value, with one more at the end
 	ids    [concordat.Bands][]uint32
-	near   int // entries within the distance: keeps the compiler from dropping the check
+	near   int // number of entries within the distance; prevents the compiler from removing the check
 }
 
 func newFlat(prints []concordat.Fingerprint) *flat {
@@ -34,7 +33,7 @@ func newFlat(prints []concordat.Fingerprint) *flat {
 	return f
 }
 
-// ask looks a fingerprint up and returns the number of entries examined.
+// ask looks up a fingerprint and returns the number of entries examined.
 func (f *flat) ask(q concordat.Fingerprint, probe concordat.Probe) int {
 	n := 0
 	for b := range concordat.Bands {

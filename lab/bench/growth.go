@@ -21,24 +21,24 @@ import (
 type GrowthResult struct {
 	Sentences int     `json:"sentences"`
 	Distinct  int     `json:"distinct"`
-	Build     float64 `json:"sentences_per_cpu_second"` // bulk, merged
+	Build     float64 `json:"sentences_per_cpu_second"` // bulk build, merged
 	Bytes     float64 `json:"bytes_per_sentence"`       // on disk
-	Open      float64 `json:"open_cpu_s"`               // the index opened and its table derived
-	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size in the meantime, without the benchmark's own
-	Close     float64 `json:"close_cpu_s"`              // closed, with the table kept
-	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of the kept table
-	Warm      float64 `json:"warm_cpu_s"`               // opened again with the table
+	Open      float64 `json:"open_cpu_s"`               // for opening the index and deriving its table
+	OpenPeak  float64 `json:"open_peak_mb"`             // maximum resident size in the meantime, without the benchmark's own
+	Close     float64 `json:"close_cpu_s"`              // for closing the index and storing the table
+	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of the stored table
+	Warm      float64 `json:"warm_cpu_s"`               // for opening the index again with the table
 	Memory    float64 `json:"heap_bytes_per_sentence"`  // of the open index
-	Exact     float64 `json:"exact_cpu_us"`             // per sentence, queried as documents of 200; the median of the rounds
+	Exact     float64 `json:"exact_cpu_us"`             // per sentence, for queries of 200-sentence documents; median of the rounds
 	One       float64 `json:"one_cpu_us"`
 	Line      float64 `json:"line_ns"`   // time of a random memory access just before
 	Lines     float64 `json:"lines"`     // One as a number of such accesses
 	Found     float64 `json:"found_one"` // matches per sentence
-	Missed    int     `json:"missed"`    // planted pairs within the guarantee, for both probes
+	Missed    int     `json:"missed"`    // number of planted pairs within the guarantee that were missed, for both probes
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Growth builds an index of the prints below dir, opens it, and asks it the questions a number of times.
+// Growth builds an index of the prints below dir, opens it, and asks it the questions several times.
 func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, times int) (r GrowthResult, err error) {
 	d := filepath.Join(dir, "growth")
 	defer func() { err = errors.Join(err, os.RemoveAll(d)) }()
@@ -57,7 +57,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	}
 	r.Sentences, r.Bytes = len(prints), float64(bytes)/n
 	before := heap()
-	debug.FreeOSMemory() // otherwise opening would use memory that the build left
+	debug.FreeOSMemory() // otherwise opening would use memory left by the build
 	held := resident()
 	r.Peak = peak()
 	resetPeak()
@@ -71,7 +71,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	r.Open = (cpu() - start).Seconds()
 	r.OpenPeak = peak() - held
 	r.Memory, r.Distinct = float64(heap()-before)/n, s.Stats().Distinct
-	runtime.KeepAlive(prints) // so that they do not cause the difference
+	runtime.KeepAlive(prints) // so that freeing them does not affect the difference
 	for _, p := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		took, matches, missed, err := askAll(ctx, s.Match, qs, p, times)
 		if err != nil {
@@ -107,14 +107,13 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // the second collection frees what a pool holds
+	runtime.GC() // the second collection frees what a pool contains
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// askAll asks documents of 200 questions a number of times and returns the processor time, the median of the rounds, and the
-// matches of one question.
+// askAll asks documents of 200 questions several times and returns the median processor time of the rounds and the matches per question.
 func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), qs []Question,
 	probe concordat.Probe, times int) (took, matches float64, lost int, err error) {
 	var asked []*concordat.Query
@@ -145,11 +144,10 @@ func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (
 	return micro(all.median()) / float64(len(qs)), float64(found) / float64(len(qs)), lost, nil
 }
 
-// TextPrints returns n fingerprints of real text: those of the text's sentences and then, as often as
-// necessary, those of the text with every third word replaced by a word from anywhere in it, so that words
-// and phrases keep their frequencies. Half of the questions are fingerprints of the first part with 0 to 12
-// changed bits, the others sentences of another such edit. The profiler's scheme must be one for natural
-// text.
+// TextPrints returns n fingerprints of real text: first from the text's sentences and then, as often as necessary, from the text with
+// every third word replaced by a word from anywhere in it, so that words and phrases keep their frequencies. Half of the questions are
+// fingerprints of the first part with 0 to 12 changed bits; the others are sentences of another such edit. The profiler's scheme must be
+// for natural text.
 func TextPrints(p *profile.Profiler, text string, n, questions int, seed uint64) ([]concordat.Fingerprint, []Question, error) {
 	rng := rand.New(rand.NewPCG(seed, 102))
 	words := strings.Fields(text)

@@ -20,29 +20,29 @@ import (
 // IngestResult is the processor time of adding documents, by stage, in seconds.
 type IngestResult struct {
 	Documents int     `json:"documents"`
-	Bytes     int     `json:"bytes"` // of text
+	Bytes     int     `json:"bytes"` // bytes of text
 	Sentences int     `json:"sentences"`
-	Extract   float64 `json:"extract_cpu_s"` // of files, in this process; 0 if the text was given
+	Extract   float64 `json:"extract_cpu_s"` // for extracting files in this process; 0 if the text was given
 	Prints    float64 `json:"fingerprint_cpu_s"`
-	Bands     float64 `json:"bands_cpu_s"` // the index of fingerprints, durable and merged
-	Text      float64 `json:"text_cpu_s"`  // the text kept in it, compressed
-	Words     float64 `json:"words_cpu_s"` // the terms for searching by words
-	Store     float64 `json:"store_cpu_s"` // the catalogue
-	Failed    int     `json:"failed"`      // number of files that could not be read
+	Bands     float64 `json:"bands_cpu_s"` // for the fingerprint index, durable and merged
+	Text      float64 `json:"text_cpu_s"`  // for the text stored in it, compressed
+	Words     float64 `json:"words_cpu_s"` // for the terms for word search
+	Store     float64 `json:"store_cpu_s"` // for the catalogue
+	Failed    int     `json:"failed"`      // number of unreadable files
 	Rate      float64 `json:"sentences_per_cpu_second"`
 }
 
-// File is a file to be read, or a text that was read.
+// File is a file to be read, or a text already read.
 type File struct {
 	Name string
 	Data []byte // nil if Text is given
 	Text string
 }
 
-// Ingest adds the files stage by stage, each stage over all of them before the next, since the times of concurrent stages could
-// not be separated. The cost of text and words in the index is the difference between three indexes: of only fingerprints, with
-// text, and also with words. Each index is made several times, in alternation, and the median is taken, because a difference
-// doubles the uncertainty.
+// Ingest adds the files stage by stage, completing each stage for all of them before the next, since the times of concurrent stages could
+// not be separated. The cost of text and words in the index is the difference between three indexes: with only fingerprints, with text,
+// and with text and words. Each index is built several times, alternating, and the median is taken, because a difference doubles the
+// uncertainty.
 func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestResult, err error) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {
@@ -89,8 +89,8 @@ func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestR
 	return r, nil
 }
 
-// extract reads the files that are not read yet, in this process; the program does so in child processes. The PDF engine, which
-// takes two seconds to compile and which the program caches, is created beforehand.
+// extract reads the files not yet read, in this process; the program uses child processes. It creates the PDF engine beforehand, because
+// the engine takes two seconds to compile and the program caches it.
 func (r *IngestResult) extract(files []File) (err error) {
 	var o extract.Options
 	if slices.ContainsFunc(files, func(f File) bool { return strings.EqualFold(filepath.Ext(f.Name), ".pdf") }) {
@@ -118,7 +118,7 @@ func (r *IngestResult) extract(files []File) (err error) {
 	return nil
 }
 
-// putAll puts the profiles in the batches that ingest makes, with or without their texts and terms, and merges.
+// putAll puts the profiles in batches as ingest does, with or without their texts and terms, and merges.
 func putAll(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile, text,
 	words bool) (took time.Duration, err error) {
 	d := filepath.Join(dir, "ingest")

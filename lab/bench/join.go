@@ -12,23 +12,23 @@ import (
 	"concordat/screen"
 )
 
-// JoinResult is the cost of joining two libraries with each other.
+// JoinResult is the cost of joining two libraries.
 type JoinResult struct {
 	Probe     string  `json:"probe"`
-	Sentences int     `json:"sentences"` // of each library
+	Sentences int     `json:"sentences"` // per library
 	CPU       float64 `json:"cpu_s"`     // on one core
 	Clock     float64 `json:"clock_s"`   // on all cores
 	Cores     int     `json:"cores"`
-	Pairs     int     `json:"pairs"`       // of documents
-	Missed    int     `json:"missed"`      // planted pairs within the guarantee that were missed
-	TableCPU  float64 `json:"table_cpu_s"` // the plain table in memory: built from one library and queried with all of the other
+	Pairs     int     `json:"pairs"`       // pairs of documents
+	Missed    int     `json:"missed"`      // number of planted pairs within the guarantee that were missed
+	TableCPU  float64 `json:"table_cpu_s"` // for the plain in-memory table, built from one library and queried with all of the other
 	Ratio     float64 `json:"ratio"`       // CPU / TableCPU
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Join makes two libraries of n random fingerprints each, in documents of 200; one in 50 fingerprints of the
-// second is a copy of one in the first with 0 to 12 changed bits. It finds the pairs of documents that have
-// sentences within 12 bits of each other, on one core, and then on all cores as screening does.
+// Join creates two libraries of n random fingerprints each, in documents of 200; one in 50 fingerprints of the second is a copy of one in
+// the first with 0 to 12 changed bits. It finds the pairs of documents that have sentences within 12 bits of each other, on one core and
+// then, like screening, on all cores.
 func Join(n int, seed uint64, probe concordat.Probe,
 	onAllCores func([]screen.Document, screen.JoinOptions) (screen.Joined, error)) (JoinResult, error) {
 	r := JoinResult{Probe: probe.String(), Sentences: n}

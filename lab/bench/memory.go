@@ -10,15 +10,14 @@ import (
 // MemoryResult is the current memory speed of one core. This speed limits look-ups, which spend more time
 // waiting for memory than computing.
 type MemoryResult struct {
-	Stream  float64 `json:"stream_gb_per_s"` // read in order
-	Lines   float64 `json:"line_ns"`         // a random access, if the next one does not depend on it
+	Stream  float64 `json:"stream_gb_per_s"` // sequential read
+	Lines   float64 `json:"line_ns"`         // a random access on which the next one does not depend
 	Latency float64 `json:"latency_ns"`      // a random access that determines the next one
 }
 
-// Memory measures the speed over 128 MB, which is more than the caches hold, and returns the best of three
-// passes.
+// Memory measures the speed over 128 MB, which exceeds the caches, and returns the best of three passes.
 func Memory() MemoryResult {
-	const lines, step = 1 << 21, 8 // of 64 bytes, in words of 8
+	const lines, step = 1 << 21, 8 // lines of 64 bytes, in words of 8
 	a := make([]uint64, lines*step)
 	order := rand.New(rand.NewPCG(1, 103)).Perm(lines)
 	for i, line := range order {
@@ -52,7 +51,7 @@ func Memory() MemoryResult {
 		}
 		sum += at
 	})
-	if sum == 1 { // keeps the compiler from dropping the loads
+	if sum == 1 { // prevents the compiler from removing the loads
 		r.Stream = 0
 	}
 	return r
@@ -71,7 +70,7 @@ func add(a []uint64) uint64 {
 	return s[0] + s[1] + s[2] + s[3]
 }
 
-// resident returns the resident size of the process in megabytes, or 0 if it is not known.
+// resident returns the resident size of the process in megabytes, or 0 if unknown.
 func resident() float64 { return status("self", "VmRSS:") }
 
 // status returns a value from /proc/PROCESS/status in megabytes, or 0 if there is none.
@@ -92,5 +91,5 @@ func status(process, name string) float64 {
 	return 0
 }
 
-// resetPeak restarts the record of the peak, if the system can do so (Linux, proc(5), clear_refs).
+// resetPeak resets the record of the peak, if the system supports this (Linux, proc(5), clear_refs).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

@@ -9,16 +9,16 @@ import (
 	"concordat"
 )
 
-// OccupancyResult describes how full the buckets of a band are. It is simulated from the values of the band alone, which
-// shows, without any machines, how many candidates a question will meet.
+// OccupancyResult describes how full the buckets of a band are. It is simulated from the band's values alone, so it shows how many
+// candidates a question will meet without any machines.
 type OccupancyResult struct {
 	Sentences  int     `json:"sentences"`
 	Shards     int     `json:"shards"`
-	Mean       float64 `json:"mean"`       // sentences in a bucket of a shard
-	P99        int     `json:"p99"`        // 99 of 100 buckets hold no more than this
-	Max        int     `json:"max"`        // the fullest of all shards
+	Mean       float64 `json:"mean"`       // sentences per bucket of a shard
+	P99        int     `json:"p99"`        // maximum in 99 of 100 buckets
+	Max        int     `json:"max"`        // maximum over all shards
 	Poisson    float64 `json:"poisson"`    // ratio of variance to mean; 1 for values drawn uniformly
-	Candidates float64 `json:"candidates"` // of a planted exact question in one shard and one band, including the planted one
+	Candidates float64 `json:"candidates"` // for a planted exact question in one shard and one band, including the planted one
 }
 
 const bandValues = 1 << 20
@@ -58,7 +58,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// bucketHistogram returns, for each count, the number of buckets that hold that many of n values.
+// bucketHistogram returns, for each count, the number of buckets with that many of n values.
 func bucketHistogram(n int, rng *rand.Rand) []int {
 	buckets := make([]uint32, bandValues)
 	for ; n >= 3; n -= 3 { // three values from one draw
@@ -96,10 +96,10 @@ func (r *OccupancyResult) fill(histogram []int) {
 		}
 	}
 	r.Poisson = (squares/buckets - r.Mean*r.Mean) / r.Mean
-	r.Candidates = squares / math.Max(sum, 1) // a bucket is met in proportion to its number of sentences
+	r.Candidates = squares / math.Max(sum, 1) // a question meets a bucket in proportion to the bucket's number of sentences
 }
 
-// TextOccupancy is like Occupancy, for real fingerprints: it returns the mean of the five bands in one shard.
+// TextOccupancy is like Occupancy for real fingerprints: it returns the mean of the five bands in one shard.
 func TextOccupancy(prints []concordat.Fingerprint) OccupancyResult {
 	r := OccupancyResult{Sentences: len(prints), Shards: 1}
 	for band := range concordat.Bands {

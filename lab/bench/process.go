@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// ProcessResult is the cost of one command, including its children.
+// ProcessResult is the cost of one command including its child processes.
 type ProcessResult struct {
-	Command string  `json:"command"` // name of the program without its folder, and the first word after it
+	Command string  `json:"command"` // name of the program without its folder, and its first argument
 	Rounds  int     `json:"rounds"`
-	CPU     float64 `json:"cpu_s"`      // the median of the rounds
-	Best    float64 `json:"best_cpu_s"` // the minimum of the rounds
-	Wall    float64 `json:"wall_s"`     // elapsed time, the median
-	Peak    float64 `json:"peak_mb"`    // largest resident size of one process in any round; 0 if it ended before it could be sampled
+	CPU     float64 `json:"cpu_s"`      // median of the rounds
+	Best    float64 `json:"best_cpu_s"` // minimum of the rounds
+	Wall    float64 `json:"wall_s"`     // median elapsed time
+	Peak    float64 `json:"peak_mb"`    // maximum resident size of one process in any round; 0 if it ended before it could be sampled
 }
 
-// Process runs a command a number of times, one after the other, and reports the cost. The command's output goes to out.
-// It stops at the first failure.
+// Process runs a command several times, one run after another, and reports the cost. The command's output goes to out. It stops at the
+// first failure.
 func Process(ctx context.Context, name string, command []string, times int, out io.Writer) (ProcessResult, error) {
 	r := ProcessResult{Command: name, Rounds: times}
 	var used, wall rounds
@@ -56,9 +56,9 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 	return r, nil
 }
 
-// watch samples the largest resident size of a process, and returns a function that stops sampling and returns the size. The
-// size that the system reports for an ended process includes the size of its parent at the start (Linux, exec_mmap), so it is
-// useless for a process smaller than its parent.
+// watch samples the maximum resident size of a process, and returns a function that stops sampling and returns the size. The size that
+// the system reports for an ended process includes its parent's size at the start (Linux, exec_mmap), so it is useless for a process
+// smaller than its parent.
 func watch(pid int) (last func() float64) {
 	done, result := make(chan struct{}), make(chan float64)
 	go func() {

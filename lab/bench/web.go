@@ -25,17 +25,17 @@ import (
 // WebOptions describe the load on the pages of a serving process. All but Seed are required.
 type WebOptions struct {
 	Base     string // address of the pages, without a trailing slash
-	Process  int    // that serves
+	Process  int    // ID of the serving process
 	Cookie   string // name of the session cookie
 	Sessions []string
-	Library  concordat.LibraryID // empty, to be filled
-	// Documents is the size of the library, Sentences that of each document.
+	Library  concordat.LibraryID // empty library to be filled
+	// Documents is the size of the library, and Sentences the size of each document.
 	Documents, Sentences int
-	Checks               int // number of checks completed before anything is measured, and then read
-	Rounds               int // of each page, by each session
-	Uploaders, Uploads   int // number of uploads at a time, and of files in each
+	Checks               int // number of checks completed before measuring, and then read
+	Rounds               int // requests for each page by each session
+	Uploaders, Uploads   int // number of concurrent uploads, and of files in each
 	Seed                 uint64
-	// Open returns the number of checks that are waiting or running.
+	// Open returns the number of waiting and running checks.
 	Open func(ctx context.Context) (int, error)
 }
 
@@ -45,23 +45,23 @@ type WebResult struct {
 	Requests int     `json:"requests"`
 	Errors   int     `json:"errors"`
 	First    string  `json:"first_error,omitempty"`
-	CPU      float64 `json:"cpu_ms"` // of the serving process, per request
-	P50      float64 `json:"p50_ms"` // time as the caller experiences it
+	CPU      float64 `json:"cpu_ms"` // processor time of the serving process per request
+	P50      float64 `json:"p50_ms"` // time as experienced by the caller
 	P99      float64 `json:"p99_ms"`
-	Bytes    int64   `json:"bytes"`      // of all answers
-	Open     int     `json:"most_open"`  // number of checks that waited or ran at the same time
-	Events   int64   `json:"events"`     // number of events that streams reported
+	Bytes    int64   `json:"bytes"`      // total of all answers
+	Open     int     `json:"most_open"`  // maximum number of checks waiting or running at the same time
+	Events   int64   `json:"events"`     // number of events reported by streams
 	Uploads  int     `json:"uploads"`    // number of files accepted in the meantime
-	Memory   float64 `json:"memory_mb"`  // resident at the end
-	Peak     float64 `json:"peak_mb"`    // resident at most, since the process began
+	Memory   float64 `json:"memory_mb"`  // resident size at the end
+	Peak     float64 `json:"peak_mb"`    // maximum resident size since the process began
 	Took     float64 `json:"took_s"`     // elapsed time
-	Checked  int     `json:"checked"`    // checks that ended in the meantime
+	Checked  int     `json:"checked"`    // number of checks that ended in the meantime
 	Total    float64 `json:"cpu_used_s"` // processor time of the whole run
 }
 
-// Web fills the library, completes checks, and then puts the pages under load: first each page by all sessions at once with
-// an idle queue, then all pages at once, with every session following a running check while files are submitted. It reports
-// the cost of each kind of request. It needs the proc file system.
+// Web fills the library, completes checks, and then puts the pages under load. First, all sessions request each page at once with an idle
+// queue; then they request all pages at once, while every session follows a running check and files are submitted. It reports the cost of
+// each kind of request. It requires the proc file system.
 func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error {
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
 		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)
@@ -137,7 +137,7 @@ func (l *load) submission(n int) string {
 	return l.words.submission(n, CheckOptions{Documents: l.o.Documents, PerDocument: l.o.Sentences, Submission: l.o.Sentences})
 }
 
-// idle waits until nothing is in the queue.
+// idle waits until the queue is empty.
 func (l *load) idle(ctx context.Context) error {
 	for {
 		if n, err := l.o.Open(ctx); err != nil || n == 0 {
@@ -151,7 +151,7 @@ func (l *load) idle(ctx context.Context) error {
 	}
 }
 
-// hand submits texts as files, and returns the paths of their checks.
+// hand submits texts as files and returns the paths of their checks.
 func (l *load) hand(ctx context.Context, session, path string, texts ...string) ([]string, error) {
 	var body bytes.Buffer
 	m := multipart.NewWriter(&body)
@@ -219,7 +219,7 @@ func (l *load) get(ctx context.Context, session, path string) (int64, error) {
 	return n, err
 }
 
-// poll makes every session request Rounds pages, all sessions at once.
+// poll makes all sessions request Rounds pages each, at the same time.
 func (l *load) poll(ctx context.Context, m *meter, path func(session, round int) string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, session := range l.o.Sessions {
@@ -238,7 +238,7 @@ func (l *load) poll(ctx context.Context, m *meter, path func(session, round int)
 	return g.Wait()
 }
 
-// follow reads the events of a check until it or ctx ends.
+// follow reads the events of a check until the check or ctx ends.
 func (l *load) follow(ctx context.Context, session, path string, events *atomic.Int64) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.o.Base+path+"/events", nil)
 	if err != nil {
@@ -268,7 +268,7 @@ func (l *load) follow(ctx context.Context, session, path string, events *atomic.
 
 // mixed puts the site under all kinds of load at once.
 func (l *load) mixed(ctx context.Context, done []string, report func(WebResult) error) error {
-	// The first upload is there before any reader, so that there is something to follow.
+	// The first upload precedes all readers, so that there is a check to follow.
 	first, err := l.hand(ctx, l.o.Sessions[0], "/checks", l.submission(l.o.Checks))
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func (l *load) mixed(ctx context.Context, done []string, report func(WebResult) 
 				if streams.Err() == nil && err != nil {
 					m.fail(err)
 				}
-				select { // a check that has ended ends its stream at once
+				select { // the stream of an ended check ends at once
 				case <-streams.Done():
 				case <-time.After(max(0, time.Second-time.Since(began))):
 				}
@@ -351,7 +351,7 @@ type meter struct {
 	before  time.Duration // processor time
 	began   time.Time
 
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the fields below
 	r    WebResult
 	took []time.Duration
 }
@@ -410,18 +410,17 @@ func (m *meter) end(report func(WebResult) error) error {
 	return report(m.r)
 }
 
-// userTick is the unit of processor time in the proc file system (proc_pid_stat(5)): USER_HZ is 100 on
-// every architecture that Go runs on.
+// userTick is the unit of processor time in the proc file system (proc_pid_stat(5)): USER_HZ is 100 on every architecture that Go
+// supports.
 const userTick = 10 * time.Millisecond
 
-// usedBy returns the processor time that a process has used. It fails with concordat.ErrUnavailable
-// if there is no proc file system.
+// usedBy returns the processor time used by a process. It fails with concordat.ErrUnavailable without a proc file system.
 func usedBy(process int) (time.Duration, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
 	if err != nil {
 		return 0, fmt.Errorf("processor time: %w: %w", concordat.ErrUnavailable, err)
 	}
-	// The name in parentheses may hold spaces; utime and stime are the 14th and 15th fields.
+	// The name in parentheses can contain spaces; utime and stime are the 14th and 15th fields.
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("processor time: %w: %q", concordat.ErrInvalid, b)
@@ -431,7 +430,7 @@ func usedBy(process int) (time.Duration, error) {
 	return time.Duration(user+kernel) * userTick, errors.Join(err, err2)
 }
 
-// residentOf returns the current and the peak size of a process in memory, in megabytes.
+// residentOf returns the current and the peak memory size of a process, in megabytes.
 func residentOf(process int) (now, peak float64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
 	if err != nil {

@@ -19,32 +19,30 @@ import (
 	"concordat/segment"
 )
 
-// Channel says what the two sides of an alignment know about each other.
+// Channel determines what the two sides of an alignment know about each other.
 type Channel string
 
-// The channels.
+// These are the channels.
 const (
 	// ChannelText aligns the texts themselves.
 	ChannelText Channel = "text"
-	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, and then continues like ChannelSketches.
+	// ChannelFingerprints aligns the 100-bit fingerprints of sentences and then continues like ChannelSketches.
 	ChannelFingerprints Channel = "fingerprints"
-	// ChannelSketches aligns keyed word sets and then, if the sets suggest a literal copy, the order of words. A site shows
-	// these of a nominated document instead of its text.
+	// ChannelSketches aligns keyed word sets and then, if the sets suggest a literal copy, the order of words. For a nominated document,
+	// a site shows these instead of its text.
 	ChannelSketches Channel = "sketches"
 )
 
-// AsPAN returns the options for PAN's way of annotating, which differs from that of people: it has one disguise for
-// each pair of documents, annotates the whole source for a summary, and includes in a passage everything between
-// its ends.
+// AsPAN returns the options for annotation in PAN's style, which differs from people's. PAN has one disguise per pair of documents,
+// annotates the whole source for a summary, and includes in a passage everything between its ends.
 func AsPAN(o align.Options) align.Options {
 	o.VerbatimReplaces, o.WholeSource, o.Bridged = true, true, true
 	return o
 }
 
-// Align compares the pairs listed in pairsFile, lines "susp source", whose texts are in suspDir
-// and srcDir, and writes to outDir one file <susp stem>-<source stem>.xml for each, in PAN's format.
-// It works on all cores and stops at the first error or when ctx ends. The texts are read as UTF-8;
-// every invalid byte counts as one code point, as in PAN's reader.
+// Align compares the pairs listed in pairsFile, lines "susp source", with texts in suspDir and srcDir, and writes to outDir one file
+// <susp stem>-<source stem>.xml per pair, in PAN's format. It uses all cores and stops at the first error or when ctx ends. It reads the
+// texts as UTF-8; every invalid byte counts as one code point, as in PAN's reader.
 func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, channel Channel) error {
 	find, err := finder(channel)
 	if err != nil {
@@ -93,7 +91,7 @@ type Side struct {
 	runes  runeIndex
 }
 
-// texts returns the text of a document by name.
+// texts returns a document's text by name.
 type texts func(name string) (string, error)
 
 // filesOf returns the texts of files in a folder.
@@ -114,8 +112,8 @@ func textsOf(m map[string]string) texts {
 	}
 }
 
-// overPairs calls do for each pair, on all cores, with both sides loaded. Each document is read and prepared
-// once, and released after its last pair.
+// overPairs calls do for each pair, on all cores, with both sides loaded. It reads and prepares each document once and releases it after
+// its last pair.
 func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious texts, do func(DocumentPair, *Side, *Side) error) error {
 	srcs, susps := newPreparedSides(sources), newPreparedSides(suspicious)
 	for _, p := range pairs {
@@ -199,7 +197,7 @@ func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, e
 	return edges(susp, source, align.Literal(a, b, o), o, func() []align.Passage { return align.Pair(a, b, o) })
 }
 
-// overPrints aligns as two sites do that show each other only fingerprints.
+// overPrints aligns like two sites that show each other only fingerprints.
 func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options) ([]align.Passage, error) {
 	a, err := prints(sketcher, susp.Source)
 	if err != nil {
@@ -220,7 +218,7 @@ func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options
 	return edges(susp.Text, source.Text, align.LiteralPrints(a, b, o), o, func() []align.Passage { return align.PairPrints(a, b, o) })
 }
 
-// prints returns the fingerprints of a text's indexed blocks, as package profile makes them.
+// prints returns the fingerprints of a text's indexed blocks, like package profile.
 func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
 	t, err := segment.Split(text)
 	if err != nil {
@@ -240,7 +238,7 @@ func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
 	return out, nil
 }
 
-// letters returns the number of letters of a block; a Han character counts as three.
+// letters returns the number of letters in a block; a Han character counts as three.
 func letters(t *segment.Text, b segment.Block) int {
 	n := 0
 	for i := b.First; i < b.Last; i++ {
@@ -249,8 +247,7 @@ func letters(t *segment.Text, b segment.Block) int {
 	return n
 }
 
-// edges replaces the passages that are probably literal with the exact ones that follow from the
-// order of their words.
+// edges replaces probably literal passages with the exact ones that follow from the order of their words.
 func edges(susp, source *align.Text, literal []align.Passage, o align.Options, rest func() []align.Passage) ([]align.Passage, error) {
 	var copies []align.Passage
 	for _, p := range literal {
@@ -293,12 +290,11 @@ func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []A
 	return out
 }
 
-// preparedSides holds prepared documents while pairs still need them.
+// preparedSides holds prepared documents while pairs need them.
 type preparedSides struct {
 	read texts
 	mu   sync.Mutex
-	// left is the number of pairs that still need each document; sides holds the documents that were read.
-	// Both are guarded by mu.
+	// left is the number of pairs that still need each document; sides holds the documents already read. mu guards both.
 	left  map[string]int
 	sides map[string]func() (*Side, error)
 }
@@ -331,13 +327,13 @@ func (s *preparedSides) prepare(name string) (*Side, error) {
 	return &Side{text, align.Prepare(text), newRuneIndex(text)}, nil
 }
 
-// runeIndex converts byte offsets of a text into code points.
+// runeIndex converts byte offsets of a text to code points.
 type runeIndex struct {
 	text  string
 	marks []mark
 }
 
-// mark records that there are runes code points before byte at, which begins one.
+// mark records the number of code points before byte at, which begins one.
 type mark struct{ at, runes int }
 
 const markEvery = 1024

@@ -8,8 +8,8 @@ import (
 	"concordat/align"
 )
 
-// ownSentences measures whether a passage keeps to the reworded text: each pair of texts consists of four paraphrases by
-// people, with sentences of each writer's own between the second and the third.
+// ownSentences measures whether passages are limited to the reworded text: each pair of texts consists of four paraphrases by people,
+// with each writer's own sentences between the second and the third.
 func ownSentences(r *run) error {
 	for _, file := range pairFiles {
 		if file.name != "msrp" && file.name != "paws-x-zh" {
@@ -49,7 +49,7 @@ func (r *run) betweenReworded(of string, same [][2]string, own []string) {
 	const reworded = 4
 	for _, many := range []int{0, 1, 2} {
 		var here, there sandwich
-		var covered, all [2]int // of reworded sentences and of the writer's own
+		var covered, all [2]int // of reworded sentences, and of the writer's own
 		next := 0
 		for n := 0; n+reworded <= len(same) && next+2*many <= len(own); n += reworded {
 			here.reset()
@@ -90,14 +90,13 @@ func (r *run) betweenReworded(of string, same [][2]string, own []string) {
 	}
 }
 
-// Bounds of [ownSentences].
+// Bounds for [ownSentences].
 const (
 	leastReworded = 0.83
 	maxOwnCovered = 0.05
 )
 
-// sandwich is a text being assembled; own says, for each byte, whether the byte is in one of the writer's own
-// sentences.
+// sandwich is a text being assembled; own records, for each byte, whether it is in one of the writer's own sentences.
 type sandwich struct {
 	text strings.Builder
 	own  []bool

@@ -16,35 +16,35 @@ import (
 	"concordat/report"
 )
 
-// Reuse says what is known about the origin of a document.
+// Reuse states what is known about a document's origin.
 type Reuse string
 
-// What may be known about a document.
+// These are the values of Reuse.
 const (
-	Clean   Reuse = "no"      // it was written independently of the library
-	Reused  Reuse = "yes"     // part of it comes from the library
-	Unknown Reuse = "unknown" // it shares long runs with the library, and the reason is unknown
+	Clean   Reuse = "no"      // written independently of the library
+	Reused  Reuse = "yes"     // partly taken from the library
+	Unknown Reuse = "unknown" // shares long runs with the library for unknown reasons
 )
 
-// Scored is a document with its score.
+// Scored is a document and its score.
 type Scored struct {
-	Group, Class string // the corpus, and the kind of document in it
+	Group, Class string // corpus, and kind of document in it
 	Reuse        Reuse
-	Score        float64 // covered share, 0 to 1
-	Measured     bool    // whether anything was compared; otherwise Score is meaningless
+	Score        float64 // covered proportion, 0 to 1
+	Measured     bool    // whether anything was compared; otherwise, Score is meaningless
 }
 
 // ScoreRow is the distribution of the document score over the documents of one class.
 type ScoreRow struct {
 	Group, Class string
 	Reuse        Reuse
-	N            int // documents measured
+	N            int // number of documents measured
 	Unmeasured   int
 	Median       float64
 	Above        []int // for each threshold, the number of documents that reach it
 }
 
-// ScoreThresholds are the document scores at which rates are given.
+// ScoreThresholds are the document scores for which rates are given.
 var ScoreThresholds = []float64{0.05, 0.1, 0.2, 0.3, 0.5}
 
 // Distribution summarises scores by group, kind and class; documents without reuse come first.
@@ -87,8 +87,8 @@ type ScoreKey struct {
 	Group, Class string
 }
 
-// WriteDistribution writes rows as a table in Markdown: at each threshold the number of documents and,
-// in brackets, the 95 % interval of the rate in percent.
+// WriteDistribution writes rows as a Markdown table: for each threshold, the number of documents and, in brackets, the 95 % interval of
+// the rate in percent.
 func WriteDistribution(w io.Writer, rows []ScoreRow) error {
 	var b strings.Builder
 	b.WriteString("| corpus | class | reuse | documents | median |")
@@ -121,8 +121,8 @@ func (b *Bench) ScoreOf(ctx context.Context, d Doc) (score float64, measured boo
 	return r.Scores.Covered, r.Scores.Measured(), nil
 }
 
-// Calibrate measures the document score on the user's documents: the .txt files below library are the library, and each line
-// of the labels file, "path TAB class TAB reused|clean" with the path relative to the file, is a submission.
+// Calibrate measures the document score on the user's documents. The .txt files below library form the library, and each line of the
+// labels file, "path TAB class TAB reused|clean" with the path relative to the file, is a submission.
 func Calibrate(ctx context.Context, library, labels, recipe string) (rows []ScoreRow, err error) {
 	dir, err := os.MkdirTemp("", "concordat-calibrate-*")
 	if err != nil {

@@ -7,11 +7,10 @@ import (
 	"concordat/report"
 )
 
-// literalness describes how literally a text was copied: the share of its words in equal runs, the share of its words
-// that the sources also contain, and the average number of words in an equal run, on a scale that counts long runs
-// less.
+// literalness describes how literally a text was copied: the proportion of its words in equal runs, the proportion that the sources also
+// contain, and the average number of words per equal run, on a scale that compresses long runs.
 func literalness(f *report.Findings) []float64 {
-	const longest, usual = 40, 6 // words of a run
+	const longest, usual = 40, 6 // words per run
 	text := f.Submission.Text
 	equal := make([]bool, len(text))
 	words, runs, common := 0.0, 0.0, 0.0
@@ -35,12 +34,12 @@ func literalness(f *report.Findings) []float64 {
 	return []float64{n / all, common / all, math.Log(1 + words/max(runs, 1)/usual)}
 }
 
-// leftOut returns the share of items whose class is found. The first class, none, is that of items whose covered share is less
-// than worthLook; the others are distinguished by a Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and
-// Stevenson use naive Bayes too) that is fitted on all other covered items.
+// leftOut returns the proportion of items whose class is recognised. The first class, none, contains items with a covered proportion
+// below worthLook. A Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and Stevenson use naive Bayes too), fitted on
+// all other covered items, distinguishes the other classes.
 func leftOut(covered []labelled, features [][]float64, classes []int) float64 {
 	right := 0
-	fitted := make([]int, len(classes)) // classes of the items to fit on; -1 for the others
+	fitted := make([]int, len(classes)) // classes of the items for fitting; -1 for the others
 	for i, c := range classes {
 		fitted[i] = c
 		if covered[i].value < worthLook {
@@ -64,12 +63,12 @@ func leftOut(covered []labelled, features [][]float64, classes []int) float64 {
 	return float64(right) / float64(max(len(features), 1))
 }
 
-// worthLook is the covered share from which a report is worth looking at.
+// worthLook is the minimum covered proportion for a report to be worth reading.
 const worthLook = 0.1
 
 // posterior returns the logarithm of the posterior of class c for item i, fitted on the others, up to a constant.
 func posterior(features [][]float64, classes []int, i, c int) float64 {
-	const least = 0.05 // deviation
+	const least = 0.05 // minimum deviation
 	n := 0.0
 	for j := range classes {
 		if j != i && classes[j] == c {

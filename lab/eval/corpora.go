@@ -16,7 +16,7 @@ import (
 // corpusDir is the folder of the evaluation texts.
 type corpusDir string
 
-// reader returns the uncompressed bytes of a file.
+// reader returns the decompressed bytes of a file.
 func (c corpusDir) reader(path string) (io.Reader, func() error, error) {
 	f, err := os.Open(filepath.Join(string(c), filepath.FromSlash(path)))
 	if err != nil {
@@ -39,7 +39,7 @@ func (c corpusDir) reader(path string) (io.Reader, func() error, error) {
 	return f, f.Close, nil
 }
 
-// files calls each with the regular files of an archive, their names without a leading "./".
+// files calls each with the regular files of an archive, with names without a leading "./".
 func (c corpusDir) files(path string, each func(name, text string) error) (err error) {
 	r, done, err := c.reader(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c corpusDir) files(path string, each func(name, text string) error) (err e
 	}
 }
 
-// docs returns the files of an archive whose names satisfy want; bytes that are not UTF-8 become U+FFFD.
+// docs returns an archive's files whose names satisfy want; bytes that are not UTF-8 become U+FFFD.
 func (c corpusDir) docs(path string, want func(name string) bool) ([]Doc, error) {
 	var out []Doc
 	err := c.files(path, func(name, text string) error {
@@ -79,7 +79,7 @@ func (c corpusDir) docs(path string, want func(name string) bool) ([]Doc, error)
 	return out, err
 }
 
-// rows calls each with the tab-separated fields of the lines of a file until it returns false.
+// rows calls each with the tab-separated fields of a file's lines until it returns false.
 func (c corpusDir) rows(path string, each func(fields []string) bool) (err error) {
 	r, done, err := c.reader(path)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c corpusDir) reviews(n int) ([]Doc, error) {
 	return out, err
 }
 
-// modern returns the first n chapters of bulk-zh-histories-modern, their sentences joined.
+// modern returns the first n chapters of bulk-zh-histories-modern, with their sentences joined.
 func (c corpusDir) modern(n int) ([]Doc, error) {
 	var out []Doc
 	var text strings.Builder

@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// Bench is a site in a temporary folder, for evaluation through the product's own code.
+// Bench is a site in a temporary folder, for evaluation with the product's own code.
 type Bench struct {
 	Site     *site.Site
 	Index    *index.Shard
@@ -30,7 +30,7 @@ type Bench struct {
 	vectors  *encoded.Index   // of the encoder, or nil
 }
 
-// NewBench makes a site below dir with one library named "library" and the given recipe.
+// NewBench creates a site below dir with one library named "library" and the given recipe.
 func NewBench(ctx context.Context, dir, recipe string) (*Bench, error) {
 	return newBench(ctx, dir, profile.Options{Recipe: recipe})
 }
@@ -53,7 +53,7 @@ func newBench(ctx context.Context, dir string, o profile.Options) (*Bench, error
 	return b, db.Catalogue.CreateLibrary(ctx, store.Library{ID: "library"})
 }
 
-// Close closes the site's parts.
+// Close closes all parts of the site.
 func (b *Bench) Close() error {
 	if b.vectors != nil {
 		if err := b.vectors.Close(); err != nil {
@@ -87,8 +87,8 @@ func (b *Bench) ingest(ctx context.Context, library concordat.LibraryID, docs []
 	}, func(site.Ingested) error { return nil })
 }
 
-// compareAll compares documents only with one another, as a batch whose index is below dir while the batch runs, and returns what a
-// user sees of the batch. The names must differ.
+// compareAll compares documents only with each other, as a batch whose index is below dir while the batch runs, and returns the user's
+// view of the batch. Their names must be distinct.
 func (b *Bench) compareAll(ctx context.Context, dir string, docs []site.Item, job batch.Job,
 	o site.CheckOptions) (_ *batch.View, err error) {
 	job.NoLibraries = true
@@ -134,11 +134,11 @@ type Doc struct{ ID, Text string }
 // Hit is a source document found for a submission by fingerprints alone.
 type Hit struct {
 	Source concordat.DocumentID
-	Blocks int // distinct sentences of the submission within the gate
+	Blocks int // number of distinct sentences of the submission within the gate
 }
 
-// Fingerprints returns the sources that have at least two matched sentences each within the gate: this is the
-// rule by which a source may be reported without its text. The best sources come first.
+// Fingerprints returns the sources with at least two matched sentences within the gate: this is the rule for reporting a source without
+// its text. The best sources come first.
 func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) ([]Hit, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
 	if err != nil {
@@ -174,13 +174,13 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	return out, nil
 }
 
-// Check checks a document against the others of the library.
+// Check checks a document against the library's other documents.
 func (b *Bench) Check(ctx context.Context, d Doc) (*report.Findings, error) {
 	return b.Site.Check(ctx, site.Submission{ID: concordat.DocumentID(d.ID), Text: d.Text},
 		site.CheckOptions{Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}})
 }
 
-// Report checks a document against the others of the library and returns its report.
+// Report checks a document against the library's other documents and returns its report.
 func (b *Bench) Report(ctx context.Context, d Doc) (*report.Report, error) {
 	f, err := b.Check(ctx, d)
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	"concordat/align"
 )
 
-// folds is the number of parts of the cross-validation; a suspicious document belongs to one
-// part with all its pairs.
+// folds is the number of parts for cross-validation; a suspicious document and all its pairs belong to one part.
 const folds = 3
 
-// settings is the number of settings that the cross-validation tries.
+// settings is the number of settings that cross-validation tries.
 const settings = 40
 
-// panCrossValidated measures parameters on text on which they were not chosen: for each third of the
-// suspicious documents, it uses the parameters that score best on the other two.
+// panCrossValidated measures parameters on text that did not serve to choose them. For each third of the suspicious documents, it uses
+// the parameters that score best on the other two.
 func panCrossValidated(r *run) error {
 	p, err := loadPAN(r.corpora, 1)
 	if err != nil {
@@ -53,8 +52,7 @@ func panCrossValidated(r *run) error {
 	return nil
 }
 
-// candidateOptions returns n settings: first the defaults, and then others drawn around the middle of the
-// reasonable range.
+// candidateOptions returns n settings: first the defaults, then others drawn around the middle of the reasonable range.
 func candidateOptions(n int) []align.Options {
 	r := rand.New(rand.NewPCG(2013, 0))
 	pick := func(v ...float64) float64 { return v[r.IntN(len(v))] }

@@ -2,13 +2,12 @@ package eval
 
 import "slices"
 
-// equalBlock is n elements of one sequence, starting at a, that are equal to those of another, starting at b.
+// equalBlock is a run of n elements of one sequence, starting at a, that equal the elements of another, starting at b.
 type equalBlock struct{ a, b, n int }
 
-// equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one (the first, if
-// there are several), and in the same way those before and after it (Ratcliff and Metzener 1988). Blocks that
-// touch on both sides are merged. It keeps both sequences in memory; time grows with the number of pairs of
-// equal elements.
+// equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one (the first of several), and likewise
+// those before and after it (Ratcliff and Metzener 1988). It merges blocks that touch on both sides. It keeps both sequences in memory;
+// its time grows with the number of pairs of equal elements.
 func equalBlocks[T comparable](a, b []T) []equalBlock {
 	at := map[T][]int{}
 	for j, x := range b {
@@ -44,19 +43,19 @@ func equalBlocks[T comparable](a, b []T) []equalBlock {
 	return out
 }
 
-// blockFinder finds longest blocks; at holds, for each element, its places in the second sequence, ascending.
+// blockFinder finds longest blocks; at holds each element's positions in the second sequence, ascending.
 type blockFinder[T comparable] struct {
 	a  []T
 	at map[T][]int
-	// here and before are the lengths of the blocks that end at an element of the first sequence, and at the
-	// one before it, by the element of the second sequence after them. All are 0 between calls.
+	// here and before are the lengths of the blocks that end at an element of the first sequence, and at the preceding element, indexed
+	// by the element of the second sequence after them. All are 0 between calls.
 	here, before []int
 }
 
 // longest returns the longest block within the bounds s of both sides.
 func (f *blockFinder[T]) longest(s [4]int) equalBlock {
 	var best equalBlock
-	var last []int // places at which before is set
+	var last []int // positions at which before is set
 	for i := s[0]; i < s[1]; i++ {
 		places := f.at[f.a[i]]
 		from, _ := slices.BinarySearch(places, s[2])

@@ -23,18 +23,16 @@ import (
 // FederateOptions describe what an evaluation of a federation compares. Documents, Submissions, Truth and Dir
 // are required.
 type FederateOptions struct {
-	Documents   []Doc              // of the libraries
-	Submissions []Doc              // to be checked; one with the ID of a document is not compared with itself
+	Documents   []Doc              // for the libraries
+	Submissions []Doc              // to be checked; one with a document's ID is not compared with itself
 	Truth       map[[2]string]bool // pairs of a submission and a document that share text
 	Ignore      map[[2]string]bool // pairs that count neither way
-	Dir         string             // for the sites
-	Sites       int                // 0: 3
-	// Share is the minimum part of a submission, 0 to 1, that the matched sentences of a document
-	// must cover for the pair to be found by sentences; 0: 0.3, as in the base paper (Jiang, section
-	// 4).
+	Dir         string             // folder for the sites
+	Sites       int                // 0 means 3
+	// Share is the minimum proportion of a submission, 0 to 1, that a document's matched sentences must cover for the pair to be found by
+	// sentences; 0 means 0.3, as in the base paper (Jiang, section 4).
 	Share float64
-	// Letters is the minimum number of letters and digits of evidence for a pair to be found by
-	// evidence; 0: 100.
+	// Letters is the minimum number of letters and digits of evidence for a pair to be found by evidence; 0 means 100.
 	Letters int
 	// Outline is the form of the second round: concordat.OutlineWords, OutlineFingerprints or empty.
 	Outline string
@@ -51,17 +49,16 @@ func (o FederateOptions) filled() FederateOptions {
 type FederateRow struct {
 	Way     string  `json:"way"`     // alone, federated, unmatched or central
 	Measure string  `json:"measure"` // sentences or evidence
-	Found   int     `json:"found"`   // pairs
-	True    int     `json:"true"`    // of Found, those in the truth
-	Truth   int     `json:"truth"`   // pairs of the truth
+	Found   int     `json:"found"`   // number of pairs found
+	True    int     `json:"true"`    // number of found pairs in the truth
+	Truth   int     `json:"truth"`   // number of pairs in the truth
 	CPU     float64 `json:"cpu_seconds"`
 	Bytes   int64   `json:"bytes"` // between sites, in both directions
 
 	pairs map[[2]string]bool
 }
 
-// Recall is the share of the true pairs that were found; Precision is the share of the pairs found that are
-// true.
+// Recall is the proportion of true pairs that were found; Precision is the proportion of found pairs that are true.
 func (r *FederateRow) Recall() float64    { return ratio(r.True, r.Truth) }
 func (r *FederateRow) Precision() float64 { return ratio(r.True, r.Found) }
 
@@ -72,11 +69,10 @@ func ratio(a, b int) float64 {
 	return float64(a) / float64(b)
 }
 
-// Federate spreads documents and submissions over sites by the hash of their IDs and checks each
-// submission at its site: alone, with the other sites, asking them everything or only what is not found
-// at home, and at one site that has all documents. The sites are real ones that communicate over
-// loopback, without gates or budgets. Pairs are counted by matched sentences, as the base paper does,
-// and by evidence.
+// Federate distributes documents and submissions over sites by the hash of their IDs and checks each submission at its site. It checks
+// alone, then with the other sites, asking them everything or only what is not found at home, and finally at one site that has all
+// documents. The sites are real and communicate over loopback, without gates or budgets. It counts pairs by matched sentences, like the
+// base paper, and by evidence.
 func Federate(ctx context.Context, o FederateOptions, say func(string, ...any)) ([]FederateRow, error) {
 	o = o.filled()
 	key := sha256.Sum256([]byte("a key that does not change, so that runs can be compared"))
@@ -105,7 +101,7 @@ type fedRun struct {
 	submitted map[string]bool
 }
 
-// home returns the site of a document.
+// home returns a document's site.
 func home(id string, sites int) int {
 	sum := sha256.Sum256([]byte(id))
 	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(sites))
@@ -162,10 +158,10 @@ type way struct {
 	name    string
 	forward string
 	sites   *FedSites
-	at      int // the site of the submission
+	at      int // site of the submission
 }
 
-// submitters is how many submissions are checked at a time.
+// submitters is the number of submissions checked concurrently.
 const submitters = 2
 
 func (f *fedRun) check(ctx context.Context, measure string, w way,
@@ -206,7 +202,7 @@ func (f *fedRun) check(ctx context.Context, measure string, w way,
 	return row, nil
 }
 
-// known normalises a pair if two documents may be checked against each other, so that it counts once.
+// known normalises a pair if the two documents can be checked against each other, so that it counts once.
 func (f *fedRun) known(p [2]string) [2]string {
 	q := [2]string{p[1], p[0]}
 	if f.o.Truth[p] || !f.o.Truth[q] && (p[0] < q[0] || !f.submitted[q[0]]) {
@@ -263,7 +259,7 @@ func held(count *report.Counter, ss []concordat.Span) int {
 	return n
 }
 
-// byEvidence returns the documents that the report of a check names with enough evidence.
+// byEvidence returns the documents with enough evidence in a check's report.
 func (f *fedRun) byEvidence(ctx context.Context, w *way, d Doc) (map[string]bool, error) {
 	s, o := w.options(d)
 	found, err := s.Check(ctx, site.Submission{ID: "s", Text: d.Text}, o)

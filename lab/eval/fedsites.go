@@ -28,18 +28,17 @@ import (
 // fedEpoch is the epoch of a federation under evaluation.
 var fedEpoch = concordat.Epoch{Federation: "eval", Number: 1}
 
-// fedLibrary is the one library of each site.
+// fedLibrary is each site's only library.
 const fedLibrary = "library"
 
-// FedSites is a group of sites in one process that are partners of each other and use the real protocol over
-// loopback TLS. Every site fingerprints with the key of the federation, so that the findings of sites can be
-// compared bit by bit with those of a single index.
+// FedSites is a group of sites in one process that are partners of each other and use the real protocol over loopback TLS. Every site
+// fingerprints with the federation's key, so that the sites' findings can be compared bit by bit with the findings of a single index.
 type FedSites struct {
 	Sites    []*FedSite
 	profiler *profile.Profiler
 	sketch   []byte
 	stop     context.CancelFunc
-	bytes    atomic.Int64 // in both directions, on all connections
+	bytes    atomic.Int64 // total in both directions, on all connections
 
 }
 
@@ -51,7 +50,7 @@ type FedSite struct {
 	id       concordat.SiteID
 	store    *store.DB
 	index    *index.Shard
-	set      *index.Shard // of the epoch
+	set      *index.Shard // index of the epoch
 	identity *crypto.Identity
 	card     *crypto.Card
 	url      string
@@ -65,7 +64,7 @@ type FedSite struct {
 
 var _ federation.Roster = (*FedSite)(nil)
 
-// NewFedSites makes n sites below dir, with a key for fingerprints and word sets.
+// NewFedSites creates n sites below dir, with a key for fingerprints and word sets.
 func NewFedSites(ctx context.Context, dir string, n int, key []byte) (*FedSites, error) {
 	return newFedSites(ctx, dir, n, profile.Options{Key: key})
 }
@@ -156,7 +155,7 @@ func (f *FedSites) serve(ctx context.Context, s *FedSite) {
 	go func() { s.ended <- server.Serve(ctx, s.listener, time.Second) }()
 }
 
-// Close ends the sites.
+// Close stops the sites.
 func (f *FedSites) Close() error {
 	var errs []error
 	for _, s := range f.Sites {
@@ -174,7 +173,7 @@ func (f *FedSites) Close() error {
 	return errors.Join(errs...)
 }
 
-// Add ingests documents at a site; the title of each is its ID.
+// Add ingests documents at a site; each document's title is its ID.
 func (s *FedSite) Add(ctx context.Context, docs iter.Seq[Doc]) error {
 	return s.Ingest(ctx, fedLibrary, func(yield func(site.Incoming, error) bool) {
 		for d := range docs {
@@ -185,8 +184,7 @@ func (s *FedSite) Add(ctx context.Context, docs iter.Seq[Doc]) error {
 	}, func(site.Ingested) error { return nil })
 }
 
-// Share opens every site's library to the others by a rule, and waits until all documents have
-// fingerprints of the epoch.
+// Share shares every site's library with the others by a rule, and waits until all documents have fingerprints of the epoch.
 func (f *FedSites) Share(ctx context.Context, rule store.ShareRule) error {
 	for _, a := range f.Sites {
 		for _, b := range f.Sites {
@@ -204,7 +202,7 @@ func (f *FedSites) Share(ctx context.Context, rule store.ShareRule) error {
 	return nil
 }
 
-// Partners returns the other sites as site i sees them.
+// Partners returns the other sites as seen by site i.
 func (f *FedSites) Partners(i int) []site.PartnerLibraries {
 	s := f.Sites[i]
 	if s.clients == nil {
@@ -269,7 +267,7 @@ func (s *FedSite) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	return federation.Member{}, false
 }
 
-// Renew implements federation.Roster. It does nothing, because cards outlive an evaluation.
+// Renew implements federation.Roster. It does nothing, because cards outlast an evaluation.
 func (s *FedSite) Renew(context.Context, *crypto.Card) error { return nil }
 
 // fedEpochs serves the single epoch.
@@ -283,5 +281,5 @@ func (k fedEpochs) Grant(context.Context, concordat.SiteID, concordat.Federation
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown}
 }
 
-// Bytes returns how many bytes the sites have exchanged, in both directions.
+// Bytes returns the number of bytes exchanged by the sites, in both directions.
 func (f *FedSites) Bytes() int64 { return f.bytes.Load() }

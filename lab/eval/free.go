@@ -8,14 +8,14 @@ import (
 	"concordat/meaning"
 )
 
-// verseArchive is an archive of translations of the Bible, with one verse per line.
+// verseArchive is an archive of Bible translations, with one verse per line.
 const verseArchive = "verse-retranslations/verse-retranslations.tar.zst"
 
-// freeTranslations are those that are in the public domain and in a language for which the table has pieces.
+// freeTranslations are the translations in the public domain whose language has pieces in the table.
 var freeTranslations = []string{"en/BSB.tsv", "en/JPS.tsv", "en/Noyes.tsv", "en/Twenty.tsv", "en/Anderson.tsv", "en/Haweis.tsv",
 	"zh/ChiUn.tsv", "zh/ChiUnL.tsv", "de/GerAlbrecht.tsv", "de/GerTafel.tsv", "fr/FreOltramare1874.tsv", "fr/FreStapfer1889.tsv"}
 
-// Verses returns verses of translations in the public domain from a folder of corpora, always in the same order.
+// Verses returns verses of public-domain translations from a folder of corpora, always in the same order.
 func Verses(corpora string) ([]pieces.Verse, error) {
 	var out []pieces.Verse
 	err := corpusDir(corpora).files(verseArchive, func(name, text string) error {
@@ -29,7 +29,7 @@ func Verses(corpora string) ([]pieces.Verse, error) {
 				continue
 			}
 			if language == "zh" {
-				f[2] = strings.ReplaceAll(f[2], " ", "") // between words
+				f[2] = strings.ReplaceAll(f[2], " ", "") // spaces between words
 			}
 			if meaning.Letters(f[2]) > 10 {
 				out = append(out, pieces.Verse{Language: language, Place: f[0] + " " + f[1], Text: f[2]})
@@ -40,13 +40,12 @@ func Verses(corpora string) ([]pieces.Verse, error) {
 	return out, err
 }
 
-// freeSources lists the files of the corpora whose texts may be redistributed, with the part of each that is
-// taken.
+// freeSources lists the corpus files with redistributable texts, and the part to use of each.
 var freeSources = []struct {
 	path  string
 	field int                    // in tab-separated files, the column with the text
-	want  func(name string) bool // in an archive, which files; nil: the file is not an archive
-	every int                    // one sentence in this many is taken
+	want  func(name string) bool // in an archive, the files to use; nil: not an archive
+	every int                    // use one sentence in this many
 }{
 	{"grants/nih-calls.tsv.gz", 2, nil, 1},
 	{"zh-laws/zh-laws.tar.zst", -1, func(name string) bool { return strings.HasSuffix(name, ".md") }, 30},
@@ -59,8 +58,8 @@ func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// FreeSentences calls each with sentences of redistributable texts in a folder of corpora, in English, Chinese, German and French,
-// always the same.
+// FreeSentences calls each with sentences of redistributable texts in a folder of corpora, in English, Chinese, German and French, always
+// the same ones.
 func FreeSentences(corpora string, each func(text string)) error {
 	c := corpusDir(corpora)
 	for _, s := range freeSources {

@@ -1,17 +1,17 @@
 package eval
 
-// verdict is the verdict of a reader on a pair of chapters that shared-shingles.tsv does not list.
+// verdict is a reader's verdict on a pair of chapters not listed in shared-shingles.tsv.
 type verdict int
 
 const (
-	reuse     verdict = iota // one was taken from the other or both from one text
-	oneRecord                // the same campaign in two lives, in the wording of one record
+	reuse     verdict = iota // one was taken from the other, or both from one text
+	oneRecord                // the same campaign in two biographies, in the wording of one record
 	noReuse                  // similar by chance or subject
 )
 
-// readHistories holds the pairs outside the list of zh-histories whose evidence a person read, with both passages in full
-// (doc/evaluation/README.md). The list is exact for what it contains, pairs with twenty equal runs of eight characters, but
-// lacks pairs that were reworded more than that.
+// readHistories contains further pairs, not in the list of zh-histories, whose evidence a person read, with both passages in full
+// (doc/evaluation/README.md). The list is exact for pairs with twenty equal runs of eight characters, but omits pairs that were reworded
+// more.
 var readHistories = map[DocumentPair]verdict{
 	{"汉书/传/公孙刘田王杨蔡陈郑传.txt", "史记/七十列传/卫将军骠骑列传.txt"}: reuse,
 	{"汉书/传/张周赵任申屠传.txt", "史记/十二本纪/孝文本纪.txt"}:       reuse,

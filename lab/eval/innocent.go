@@ -17,17 +17,16 @@ import (
 
 // Bounds on false accusations of innocent documents.
 const (
-	maxFalse10  = 0.001 // of the pairs, those listed at a share of 0.1; none may be listed at 0.3
-	maxOver     = 0.01  // of the letters of the median document, covered and not copied
-	worstOver   = 0.03  // of those of any document
-	worstAlien  = 0.01  // of the letters of any document, those covered although no other document has them
-	leastCopied = 0.95  // of the letters that were really copied, covered
-	// leastCopiedTemplate is the same for scenarios with a template. For a text that a person revised, the truth names whole
-	// paragraphs of the source, of which half went into the revision (doc/evaluation/innocent.md).
+	maxFalse10  = 0.001 // proportion of pairs that may be listed at 0.1; none may be at 0.3
+	maxOver     = 0.01  // proportion of the median document's letters that may be covered without being copied
+	worstOver   = 0.03  // the same for any document
+	worstAlien  = 0.01  // proportion of any document's letters that may be covered although no other document has them
+	leastCopied = 0.95  // minimum proportion of the really copied letters that must be covered
+	// leastCopiedTemplate is the same bound for scenarios with a template. For a text that a person revised, the truth lists whole
+	// paragraphs of the source, half of which went into the revision (doc/evaluation/innocent.md).
 	leastCopiedTemplate = 0.945
-	// Among ten laws and contracts, two Chinese regulations share 294 words of legislative formulas, in two places. Sixty
-	// consecutive words that only two documents have count whatever they are like, so one of all pairs is listed at 0.1
-	// (doc/evaluation/innocent.md).
+	// Among ten laws and contracts, two Chinese regulations share 294 words of legislative formulas in two places. Sixty consecutive
+	// words that only two documents share always count, so one of all pairs is listed at 0.1 (doc/evaluation/innocent.md).
 	formulaPairs, worstFormulas = 1, 0.12
 )
 
@@ -35,8 +34,8 @@ const (
 // the bounds are those for all scenarios.
 var innocentShort = struct{ scenarios, modes []string }{[]string{"09-ring"}, []string{"tmpl", "n5", "lib"}}
 
-// innocentDocuments measures false accusations: listed pairs that are not copies, and covered text that was not copied,
-// together with the real copies that are found and missed.
+// innocentDocuments measures false accusations: listed pairs that are not copies, and covered text that was not copied, together with the
+// real copies found and missed.
 func innocentDocuments(r *run) error {
 	want, modes := r.o.Scenarios, r.o.Modes
 	if r.short {
@@ -74,10 +73,10 @@ type innocentJob struct {
 	m innocentMode
 }
 
-// innocentRows runs jobs, as many at a time as there are cores, and returns one row for each, in order.
+// innocentRows runs jobs, one per core at a time, and returns one row for each, in order.
 func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 	rows := make([]*innocentRow, len(jobs))
-	order := make([]int, len(jobs)) // the longest first
+	order := make([]int, len(jobs)) // longest first
 	for i := range order {
 		order[i] = i
 	}
@@ -104,11 +103,10 @@ func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
 	return rows, r.writePassages(rows)
 }
 
-// cost estimates how long a job takes.
+// cost estimates a job's duration.
 func (j innocentJob) cost() int { return cmp.Or(j.m.first, len(j.s.docs)) }
 
-// samplePassages is how many passages of a row are compared word by word; more are compared if people are going
-// to read them.
+// samplePassages is the number of passages per row to compare word by word; more are compared if people will read them.
 func (r *run) samplePassages() int {
 	if r.o.Passages != "" {
 		return 1000
@@ -116,7 +114,7 @@ func (r *run) samplePassages() int {
 	return 100
 }
 
-// writePassages writes the judged passages of the rows to the file of the options, one JSON object per line.
+// writePassages writes the rows' judged passages to the file given in the options, one JSON object per line.
 func (r *run) writePassages(rows []*innocentRow) (err error) {
 	if r.o.Passages == "" {
 		return nil
@@ -138,7 +136,7 @@ func (r *run) writePassages(rows []*innocentRow) (err error) {
 	return nil
 }
 
-// innocentTable returns the rows as a table, with shares in per cent.
+// innocentTable returns the rows as a table, with proportions in per cent.
 func innocentTable(title string, rows []*innocentRow) Table {
 	t := Table{Title: title, Columns: []string{"scenario", "mode", "docs", "pairs", "false30", "false10", "missed", "copies",
 		"over med", "over worst", "alien med", "alien worst", "bare", "long", "common", "template", "quoted", "recall"}}
@@ -159,7 +157,7 @@ func innocentTable(title string, rows []*innocentRow) Table {
 	return t
 }
 
-// recall is the share of the really copied letters that reports cover.
+// recall is the proportion of really copied letters that reports cover.
 func (row *innocentRow) recall() float64 { return ratio(row.found, row.copied) }
 
 // add adds another row of the same mode.
@@ -171,8 +169,8 @@ func (row *innocentRow) add(other *innocentRow) {
 	row.over, row.alien = append(row.over, other.over...), append(row.alien, other.alien...)
 }
 
-// open reports whether there are only two documents, so that nothing distinguishes a form from a copy. What is shown
-// in that case is suspected wording, without a bound.
+// open reports whether there are only two documents, so that nothing distinguishes a form from a copy. In that case, covered text is
+// suspected wording and has no bound.
 func (row *innocentRow) open() bool { return row.mode == "n2" }
 
 // innocentBounds adds the bounded figures: for each mode, the pairs, copies and copied letters of all
@@ -237,7 +235,7 @@ func modeOrder(name string) int {
 
 func percent(v float64) float64 { return 100 * v }
 
-// median returns the middle value, or the mean of the two in the middle; it returns 0 if there are no values.
+// median returns the middle value, or the mean of the two in the middle, or 0 if there are no values.
 func median(vs []float64) float64 {
 	if len(vs) == 0 {
 		return 0
@@ -269,12 +267,12 @@ func mean(vs []float64) float64 {
 // keyedScenarios lists the scenarios whose reports are compared for several fingerprint keys.
 var keyedScenarios = []string{"01-grants-en-15", "08-questionnaire", "09-ring"}
 
-// innocentKeys counts the documents for which a site with another key covers different text: in a batch, in one with the
+// innocentKeys counts the documents for which a site with a different key covers different text: in a batch, in a batch with the
 // template, and in checks against a library.
 func (r *run) innocentKeys(scenarios []*innocentScenario) error {
 	ways := []innocentWay{{name: "batch", batch: true}, {name: "batch with template", batch: true, template: true},
 		{name: "library", libraries: 1}}
-	var mu sync.Mutex // guards what follows
+	var mu sync.Mutex // guards the variables below
 	documents, differ := 0, 0
 	g, ctx := errgroup.WithContext(r.ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))

@@ -21,29 +21,28 @@ import (
 // madeCall is a call whose applications share a form.
 type madeCall struct {
 	name string
-	form [][]string // sentences before each answer, and after the last; as words; a slot is a separate word
-	ends bool       // the form is a block after the answers
+	form [][]string // sentences before each answer, and after the last, as words; a slot is a separate word
+	ends bool       // whether the form is a block after the answers
 }
 
-// slot is a gap that an applicant fills in, with up to four words.
+// slot is a gap that an applicant fills in with up to four words.
 const slot = "____"
 
 const (
-	madeCalls     = 10 // documents of a call
+	madeCalls     = 10 // documents per call
 	madeAnswers   = 6
-	madeSentences = 4 // of an answer
+	madeSentences = 4 // sentences per answer
 )
 
-// takenKinds are the copies that are made, one for each call: how many of ten sentences the later document takes
-// from the earlier one.
+// takenKinds are the kinds of copies, one for each call: how many of ten sentences the later document takes from the earlier one.
 var takenKinds = []struct {
 	name     string
 	of10     int
 	reworded bool
 }{{"whole", 10, false}, {"60 %", 6, false}, {"30 %", 3, false}, {"reworded", 8, true}}
 
-// callsOf makes the calls of a language: forms at several places, of this year and of last year; a block at one place;
-// both also with slots; and one in words that people use in forms.
+// callsOf creates the calls for a language. Forms are at several places, of this year and of last year, or in a block at one place; both
+// come with and without slots. One form uses words that people use in forms.
 func callsOf(m sentenceMaker) []*madeCall {
 	spread := func(sentences int, slots bool) [][]string {
 		out := make([][]string, madeAnswers)
@@ -78,7 +77,7 @@ func callsOf(m sentenceMaker) []*madeCall {
 		{"written-25", written, false}}
 }
 
-// formSentence returns a sentence of a form, with a slot or two.
+// formSentence returns a form's sentence with one or two slots.
 func (m sentenceMaker) formSentence(slots bool) string {
 	words := make([]string, m.some())
 	for i := range words {
@@ -106,8 +105,8 @@ func (m sentenceMaker) fill(s string) string {
 	return s
 }
 
-// document makes a document of a call. taken holds the sentences that the document takes from another one, by number;
-// it may be empty.
+// document generates a document for a call. taken holds the sentences that the document takes from another one, by number; it may be
+// empty.
 func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) *madeDoc {
 	d := &madeDoc{name: name}
 	space := " "
@@ -144,7 +143,7 @@ func (c *madeCall) document(m sentenceMaker, name string, taken map[int]string) 
 	return d
 }
 
-// template returns the form as it was handed out.
+// template returns the form as handed out.
 func (c *madeCall) template() string {
 	var parts []string
 	for _, p := range c.form {
@@ -157,8 +156,7 @@ func (c *madeCall) template() string {
 // documents of each copy.
 type madeCorpus struct{ mixed, calls, pairs []*innocentScenario }
 
-// addCalls makes the documents of a language. The same seed gives the same documents on every machine with the
-// same version of Go.
+// addCalls generates the documents of a language. The same seed gives the same documents on every machine with the same version of Go.
 func (c *madeCorpus) addCalls(l *madeLanguage) {
 	m := sentenceMaker{l, rand.New(rand.NewPCG(1, uint64(len(l.words)))), 0}
 	mixed := &innocentScenario{name: l.name}
@@ -172,7 +170,7 @@ func (c *madeCorpus) addCalls(l *madeLanguage) {
 			name := fmt.Sprintf("%s-%02d.txt", call.name, i)
 			kind, from := takenKinds[n%len(takenKinds)], docs[i-1]
 			across := call.name == "spread-25" && i == 7
-			if across { // from the year before
+			if across { // from the previous year
 				kind, from = takenKinds[1], earlier[7]
 			}
 			taken := map[int]string{}
@@ -223,9 +221,8 @@ func madeCopy(a, b *innocentDoc, from, to *madeDoc, taken map[int]string) innoce
 	return innocentCopy{a.name, b.name, float64(letters[0]) / float64(len(a.text)), float64(letters[1]) / float64(len(b.text))}
 }
 
-// innocentCalls measures the same figures as innocentDocuments, on generated documents: of several calls and years
-// in one library or batch, where only a few of all documents contain the form of a call; in batches of one call; and
-// on the two documents of each copy.
+// innocentCalls measures the same figures as innocentDocuments on generated documents. It compares several calls and years in one library
+// or batch, where only a few documents contain a call's form; batches of one call; and the two documents of each copy.
 func innocentCalls(r *run) error {
 	languages, err := madeLanguages()
 	if err != nil {
@@ -272,7 +269,7 @@ func innocentCalls(r *run) error {
 	return nil
 }
 
-// madeChecks checks each document against a library of all others of its language.
+// madeChecks checks each document against a library of all others in its language.
 func (r *run) madeChecks(scenarios []*innocentScenario) ([]*innocentRow, error) {
 	if len(r.o.Modes) > 0 && !slices.Contains(r.o.Modes, "library") {
 		return nil, nil
@@ -321,18 +318,18 @@ func checkMade(ctx context.Context, dir string, s *innocentScenario) (_ *innocen
 	return row, nil
 }
 
-// Bounds for generated documents. The pieces of a Chinese form between its slots are shorter than the minimum by which a
-// template is recognised. In text that no other document has, more is covered next to a form or a reworded sentence than in
-// real text: a third of the words are "the", "of" and "and", in any order, and have counterparts by chance.
+// Bounds for generated documents. In a Chinese form, the pieces between slots are too short for a template to be recognised. Next to a
+// form or a reworded sentence, more unshared text is covered than in real text: a third of the words are "the", "of" and "and", in any
+// order, and have counterparts by chance.
 const (
-	worstMade       = 0.08 // of the letters of one document
+	worstMade       = 0.08 // proportion of one document's letters
 	worstAlienMade  = 0.04
 	worstMadePair   = 0.17
 	leastCopiedMade = 0.98
 )
 
-// madeFigures adds the figures of a mode over all rows. Without the template nothing distinguishes a form from a copy between
-// two documents, so there is no bound on what is accused.
+// madeFigures adds the figures of a mode over all rows. Without the template, nothing distinguishes a form from a copy between two
+// documents, so accusations have no bound.
 func (r *run) madeFigures(mode string, rows []*innocentRow) {
 	all := innocentRow{mode: mode}
 	for _, row := range rows {

@@ -13,8 +13,8 @@ import (
 	"concordat/site"
 )
 
-// innocentArchive has documents of different authors that share wording for legitimate reasons, with a few
-// real copies among them, in folders of one call each.
+// innocentArchive contains documents by different authors that share wording for legitimate reasons, with a few real copies among them,
+// in one folder per call.
 const innocentArchive = "innocent/innocent.tar.zst"
 
 // innocentScenario is one folder of the corpus, with the documents of one call.
@@ -25,8 +25,7 @@ type innocentScenario struct {
 	copies   []innocentCopy
 }
 
-// templates returns the templates with which the documents are measured: no template and, if there is one, the
-// template that was handed out.
+// templates returns the templates for measuring the documents: no template and, if one was handed out, that template.
 func (s *innocentScenario) templates() [][]report.Template {
 	if s.template == "" {
 		return [][]report.Template{nil}
@@ -34,19 +33,19 @@ func (s *innocentScenario) templates() [][]report.Template {
 	return [][]report.Template{nil, {{Name: "template.txt", Text: s.template}}}
 }
 
-// innocentDoc is one document with the truth about it. Spans are bytes of text.
+// innocentDoc is one document and the truth about it. Spans are in bytes of text.
 type innocentDoc struct {
 	name    string
 	item    site.Item // as read from its file
 	text    string
-	letters []int                       // where each letter and digit of text begins, ascending
-	copied  map[string][]concordat.Span // stretches that it shares with the other document of a real copy
-	legit   []concordat.Span            // forms, references, quotations and the like
+	letters []int                       // start of each letter and digit of text, ascending
+	copied  map[string][]concordat.Span // spans shared with the other document of a real copy
+	legit   []concordat.Span            // forms, references, quotations and similar
 }
 
 // innocentCopy is a real copy.
 type innocentCopy struct {
-	A, B   string // B took it from A
+	A, B   string // B was copied from A
 	ShareA float64
 	ShareB float64
 }
@@ -65,7 +64,7 @@ type truthLine struct {
 	Places map[string][][2]int `json:"places"`
 }
 
-// innocent returns the scenarios in order of name; want names some, none: all.
+// innocent returns the scenarios in order of name; want names some of them, or nil for all.
 func (c corpusDir) innocent(want []string) ([]*innocentScenario, error) {
 	files := map[string]map[string]string{} // by scenario, then by name below it
 	err := c.files(innocentArchive, func(name, text string) error {
@@ -101,7 +100,7 @@ func (c corpusDir) innocent(want []string) ([]*innocentScenario, error) {
 	return out, nil
 }
 
-// newInnocentScenario reads the documents as a user's files are read, and the truth about them.
+// newInnocentScenario reads the truth, and the documents in the same way as a user's files.
 func newInnocentScenario(name string, files map[string]string) (*innocentScenario, error) {
 	s := &innocentScenario{name: name, template: strings.TrimSpace(files["template.txt"])}
 	plain := map[string]string{}
@@ -154,7 +153,7 @@ func newInnocentDoc(name string, got *extract.Result) *innocentDoc {
 	return d
 }
 
-// isLetter reports whether shares count the rune: letters and digits.
+// isLetter reports whether a rune counts for proportions: letters and digits do.
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // learn records a line of the truth.
@@ -205,7 +204,7 @@ func (s *innocentScenario) names() map[string]bool {
 	return out
 }
 
-// free returns the documents that are not part of a copy, at most n.
+// free returns at most n of the documents that are not part of a copy.
 func (s *innocentScenario) free(n int) []*innocentDoc {
 	var out []*innocentDoc
 	for _, d := range s.docs {
@@ -216,12 +215,12 @@ func (s *innocentScenario) free(n int) []*innocentDoc {
 	return out
 }
 
-// placing maps places in the truth's plain text to the extracted text.
+// placing maps positions in the truth's plain text to the extracted text.
 type placing struct {
-	points    []int // byte of each code point of the text, and its end; for texts that are the same except for the space at the end
+	points    []int // byte position of each code point of the text, and its end; for texts that are equal except for trailing space
 	text      string
 	lt, le    []int // letters and digits of the truth, as code points, and of the text, as bytes
-	pairs     []int // for each letter of the truth, the corresponding letter of the text; -1 if there is none
+	pairs     []int // for each letter of the truth, the corresponding letter of the text; -1 if none
 	truthSize int
 }
 
@@ -261,8 +260,7 @@ func newPlacing(truth, text string) *placing {
 	return p
 }
 
-// place returns the bytes of the text for code points of the truth. If the texts differ, the places begin and
-// end with letters or digits.
+// place converts code points of the truth to bytes of the text. If the texts differ, the span begins and ends with letters or digits.
 func (p *placing) place(begin, end int) (concordat.Span, error) {
 	if begin < 0 || begin >= end || end > p.truthSize {
 		return concordat.Span{}, fmt.Errorf("the truth has code points %d to %d of %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)

@@ -13,36 +13,36 @@ import (
 type innocentRow struct {
 	scenario, mode string
 	documents      int
-	pairs          int // pairs that may be accused, of two documents or of one and a library's
-	false30        int // pairs that are not real copies, with a share of 0.3
-	false10        int // the same with 0.1; with a library: sources with a share of 0.03
-	missed, copies int // real copies that are not listed, and all those with a share of 0.1
-	strong         int // of those copies, the number listed at 0.3; with a library, nothing is listed
+	pairs          int // pairs that could be accused: of two documents, or of one and a library's
+	false30        int // pairs listed at 0.3 that are not real copies
+	false10        int // the same at 0.1; with a library: sources at 0.03
+	missed, copies int // real copies that are not listed, and all real copies at 0.1
+	strong         int // number of those copies listed at 0.3; with a library, nothing is listed
 	over, alien    []float64
-	copied, found  int // letters that were really copied, and how many of them reports cover
+	copied, found  int // number of really copied letters, and of those covered by reports
 	passages       []judgedPassage
 	common         []float64
 	template       []float64
 	quoted         []float64
 }
 
-// judgedPassage is one passage of a report next to the source's.
+// judgedPassage is one passage of a report and the source's passage.
 type judgedPassage struct {
 	Scenario  string         `json:"scenario"`
 	Mode      string         `json:"mode"`
 	A         string         `json:"a"`
 	B         string         `json:"b"`
-	True      bool           `json:"true_pair"` // B is a partner of a real copy
+	True      bool           `json:"true_pair"` // whether B is a partner in a real copy
 	Kind      concordat.Kind `json:"kind"`
 	Documents int            `json:"documents"` // number of documents with its wording
-	Words     int            `json:"words"`     // of A's side
-	Bare      int            `json:"bare"`      // of these, words with which no equal word of B's side is aligned
+	Words     int            `json:"words"`     // on A's side
+	Bare      int            `json:"bare"`      // of these, words not aligned with an equal word on B's side
 	Long      int            `json:"long"`      // of these, words in runs of more than 25 words (40 Han characters)
-	Outside   int            `json:"outside"`   // letters of A's side that were not copied from anyone
-	Alien     int            `json:"alien"`     // of these, letters outside forms, references and the like
+	Outside   int            `json:"outside"`   // letters on A's side that were not copied from anyone
+	Alien     int            `json:"alien"`     // of these, letters outside forms, references and similar
 	Here      string         `json:"here"`
 	There     string         `json:"there"`
-	Span      concordat.Span `json:"span"` // bytes of A
+	Span      concordat.Span `json:"span"` // in bytes of A
 }
 
 // mark sets the letters within the spans.
@@ -62,7 +62,7 @@ func (d *innocentDoc) within(spans []concordat.Span) []bool {
 	return set
 }
 
-// copiedFrom returns which letters were really copied from or by one of the partners.
+// copiedFrom returns which letters were really copied from or by any of the partners.
 func (d *innocentDoc) copiedFrom(partners map[string]bool) []bool {
 	set := make([]bool, len(d.letters))
 	for name, spans := range d.copied {
@@ -73,7 +73,7 @@ func (d *innocentDoc) copiedFrom(partners map[string]bool) []bool {
 	return set
 }
 
-// counted returns the spans that any counted source has.
+// counted returns the spans of all sources that count.
 func counted(rep *report.Report) []concordat.Span {
 	var out []concordat.Span
 	for _, s := range rep.Sources {
@@ -84,8 +84,8 @@ func counted(rep *report.Report) []concordat.Span {
 	return out
 }
 
-// judge compares a report of a document with the truth, letter by letter. partners are the documents with which it was
-// compared, since text copied from others cannot be found.
+// judge compares a document's report with the truth, letter by letter. partners are the documents with which it was compared, since text
+// copied from others cannot be found.
 func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[string]bool) {
 	covered, copied, legit := d.within(counted(rep)), d.copiedFrom(partners), d.within(d.legit)
 	over, alien := 0, 0
@@ -111,7 +111,7 @@ func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[s
 	row.read(d, rep, copied, legit)
 }
 
-// read records the passages of a report that count.
+// read records the passages that count in a report.
 func (row *innocentRow) read(d *innocentDoc, rep *report.Report, copied, legit []bool) {
 	for _, e := range rep.Evidence {
 		for _, s := range e.Sources {
@@ -136,7 +136,7 @@ func (row *innocentRow) read(d *innocentDoc, rep *report.Report, copied, legit [
 	}
 }
 
-// pair is two names in order.
+// pair returns two names in order.
 func pair(a, b string) [2]string {
 	if b < a {
 		a, b = b, a
@@ -144,8 +144,8 @@ func pair(a, b string) [2]string {
 	return [2]string{a, b}
 }
 
-// judgePairs compares the listed pairs of documents, with the larger share of each, with the real copies among
-// those compared. A copy that is less than a tenth of either text need not be listed.
+// judgePairs compares the listed pairs of documents, with the larger proportion of each, with the real copies among the compared
+// documents. A copy of less than a tenth of either text need not be listed.
 func (row *innocentRow) judgePairs(listed map[[2]string]float64, copies []innocentCopy, compared map[string]bool) {
 	real := map[[2]string]bool{}
 	for _, c := range copies {
@@ -177,8 +177,8 @@ func (row *innocentRow) judgePairs(listed map[[2]string]float64, copies []innoce
 	}
 }
 
-// judgeSources compares the sources of a check with the partners of real copies among the documents
-// compared. An innocent source of 3 % or more counts in both columns.
+// judgeSources compares a check's sources with the partners of real copies among the compared documents. An innocent source of 3 % or
+// more counts in both columns.
 func (row *innocentRow) judgeSources(d *innocentDoc, rep *report.Report, compared map[string]bool) {
 	shares := map[string]float64{}
 	for _, s := range rep.Sources {
@@ -202,8 +202,8 @@ func (row *innocentRow) judgeSources(d *innocentDoc, rep *report.Report, compare
 	}
 }
 
-// measureBare fills in how much of each passage is not aligned with an equal word of the source's side. If
-// there are more than most passages, it takes a sample from all over and returns only that.
+// measureBare computes how much of each passage is not aligned with an equal word on the source's side. If there are more than most
+// passages, it takes an even sample and returns only that.
 func measureBare(ps []judgedPassage, most int) []judgedPassage {
 	if len(ps) > most {
 		some := make([]judgedPassage, most)
@@ -219,12 +219,12 @@ func measureBare(ps []judgedPassage, most int) []judgedPassage {
 	return ps
 }
 
-// bareText bounds the text of a side that is compared word by word, in bytes.
+// bareText is the maximum text per side to compare word by word, in bytes.
 const bareText = 12000
 
-// bare returns the number of words of here, the number of those that are not aligned with an equal word of
-// there, and how many of these are in runs of more than 25 (40 in text that is mostly Han characters). Two
-// consecutive equal words are aligned, and so is a single one that is not among the commonest.
+// bare returns the number of words of here, the number not aligned with an equal word of there, and how many of these are in runs of more
+// than 25 (40 in text that is mostly Han characters). It aligns two consecutive equal words, and a single one that is not among the most
+// common.
 func bare(here, there string) (words, alone, long int) {
 	a, b := looseWords(here), looseWords(there)
 	if len(a) == 0 {
@@ -264,7 +264,7 @@ func bare(here, there string) (words, alone, long int) {
 	return len(a), alone, long
 }
 
-// looseWords returns the words of the first bareText bytes of a text, in lower case; each Han character is a word.
+// looseWords returns the words of a text's first bareText bytes, in lower case; each Han character is a word.
 func looseWords(text string) []string {
 	if len(text) > bareText {
 		text = strings.ToValidUTF8(text[:bareText], "")
@@ -295,7 +295,7 @@ func looseWords(text string) []string {
 // isHan reports whether r is a Chinese character of the common planes.
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
 
-// commonestWords are words without a meaning of their own: a single equal one is not significant.
+// commonestWords are words with little meaning: a single equal one is not significant.
 var commonestWords = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(`a an the and or but nor of in on at to by for from with as is are was were be been has have had

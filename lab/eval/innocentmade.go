@@ -15,17 +15,17 @@ import (
 	"concordat/segment"
 )
 
-// madeLanguage makes sentences of a language: words in random order, as frequent as in texts of the demonstration. No two
+// madeLanguage generates sentences of a language: words in random order, with the frequencies of the demonstration's texts. No two
 // sentences share five consecutive words except by chance.
 type madeLanguage struct {
 	name  string
 	words []string
 	han   bool
-	// written holds sentences of forms as people write them.
+	// written holds sentences of forms as written by people.
 	written []string
 }
 
-// madeSources lists the texts from which the words are taken.
+// madeSources lists the texts that supply the words.
 var madeSources = []struct {
 	name, files string
 	written     []string
@@ -80,7 +80,7 @@ func madeLanguages() ([]*madeLanguage, error) {
 				if strings.ContainsFunc(word, unicode.IsDigit) || (w.Flags&segment.Han != 0) != l.han {
 					continue
 				}
-				if i > 0 && t.Source[w.Start-1] == ' ' || l.han { // otherwise it may be the capital that begins a sentence
+				if i > 0 && t.Source[w.Start-1] == ' ' || l.han { // otherwise it might be the capital that begins a sentence
 					l.words = append(l.words, word)
 				}
 			}
@@ -93,7 +93,7 @@ func madeLanguages() ([]*madeLanguage, error) {
 	return out, nil
 }
 
-// sentenceMaker makes the texts of one document, or of a form.
+// sentenceMaker generates the texts of one document or form.
 type sentenceMaker struct {
 	*madeLanguage
 	r     *rand.Rand
@@ -110,7 +110,7 @@ func (m sentenceMaker) word() string {
 		if long && int(runes[0]+runes[len(runes)-1])%madeTopics > 1+m.topic%2 {
 			continue
 		}
-		// The only German text is short: two of its nouns are joined into a new one.
+		// The only German text is short, so two of its nouns are joined into a new one.
 		if m.name == "de" && unicode.IsUpper(runes[0]) && m.r.IntN(3) > 0 {
 			w += "s" + strings.ToLower(m.words[m.r.IntN(len(m.words))])
 		}
@@ -118,7 +118,7 @@ func (m sentenceMaker) word() string {
 	}
 }
 
-// sentence returns a sentence of the given number of words; first are its first words.
+// sentence returns a sentence of the given number of words, beginning with first.
 func (m sentenceMaker) sentence(n int, first ...string) string {
 	words := slices.Clone(first)
 	for len(words) < n {
@@ -127,7 +127,7 @@ func (m sentenceMaker) sentence(n int, first ...string) string {
 	return m.join(words)
 }
 
-// join writes words as a sentence, with an occasional comma.
+// join writes words as a sentence with occasional commas.
 func (m sentenceMaker) join(words []string) string {
 	space, comma, stop := " ", ", ", "."
 	if m.han {
@@ -149,7 +149,7 @@ func (m sentenceMaker) join(words []string) string {
 	return b.String() + stop
 }
 
-// some returns a random number of words for a sentence.
+// some returns a random sentence length in words.
 func (m sentenceMaker) some() int { return 11 + m.r.IntN(12) }
 
 // sentences returns n sentences, each as a paragraph.
@@ -161,7 +161,7 @@ func (m sentenceMaker) sentences(n int) []string {
 	return out
 }
 
-// reworded replaces about every fifth word of a sentence, and sometimes swaps two neighbours.
+// reworded replaces about every fifth word of a sentence and sometimes swaps two neighbours.
 func (m sentenceMaker) reworded(sentence string) string {
 	t, err := segment.Split(sentence)
 	if err != nil {
@@ -180,7 +180,7 @@ func (m sentenceMaker) reworded(sentence string) string {
 	return m.join(words)
 }
 
-// madeDoc is a document in the making.
+// madeDoc is a document being generated.
 type madeDoc struct {
 	name      string
 	text      strings.Builder

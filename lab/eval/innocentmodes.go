@@ -16,13 +16,13 @@ import (
 	"concordat/store"
 )
 
-// innocentMode is one way in which a user compares the documents of a scenario.
+// innocentMode is one way in which a user compares a scenario's documents.
 type innocentMode struct {
 	name     string
 	first    int  // number of documents that are not part of a copy; 0: all documents
-	template bool // the wording that was handed out is given
-	exclude  bool // quotations and lists of references do not count
-	library  bool // some documents are checked against a library of the others; otherwise all are compared in a batch
+	template bool // whether the user supplies the wording that was handed out
+	exclude  bool // whether quotations and lists of references are excluded
+	library  bool // whether some documents are checked against a library of the others; otherwise, all are compared in a batch
 }
 
 // innocentModes lists all modes, in the order of the table.
@@ -33,7 +33,7 @@ var innocentModes = []innocentMode{
 	{name: "lib", library: true},
 }
 
-// innocentChecks is the number of documents that are checked against a library of the others.
+// innocentChecks is the number of documents checked against a library of the others.
 const innocentChecks = 8
 
 // innocentKey returns the fingerprint key of site n.
@@ -42,7 +42,7 @@ func innocentKey(n int) []byte {
 	return key[:]
 }
 
-// innocentSite is a site that compares the documents of a scenario as a user's site does.
+// innocentSite is a site that compares a scenario's documents like a user's site.
 type innocentSite struct {
 	*Bench
 	dir string
@@ -76,12 +76,12 @@ func (i *innocentSite) run(ctx context.Context, m innocentMode) (*innocentRow, e
 	return row, i.runBatch(ctx, m, docs, row)
 }
 
-// rules returns the rules for the reports of a mode.
+// rules returns the rules for a mode's reports.
 func (m innocentMode) rules() report.Rules {
 	return report.Rules{ExcludeQuotes: m.exclude, ExcludeBibliography: m.exclude}
 }
 
-// templates returns the wordings that are given with the batch or the checks of a mode.
+// templates returns the wordings supplied with a mode's batch or checks.
 func (i *innocentSite) templates(m innocentMode) []report.Template {
 	if !m.template {
 		return nil
@@ -89,10 +89,10 @@ func (i *innocentSite) templates(m innocentMode) []report.Template {
 	return []report.Template{{Name: "template.txt", Text: i.s.template}}
 }
 
-// batchThreshold is the share from which pairs are listed.
+// batchThreshold is the minimum proportion for a pair to be listed.
 const batchThreshold = 0.1
 
-// batch compares documents with one another and returns what a user sees of it.
+// batch compares documents with each other and returns the user's view of the batch.
 func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (*batch.View, error) {
 	rules := m.rules()
 	var items []site.Item
@@ -103,7 +103,7 @@ func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innoce
 		site.CheckOptions{Templates: i.templates(m), Threshold: batchThreshold})
 }
 
-// report returns the report of a member of a batch.
+// report returns the report of a batch member.
 func (i *innocentSite) report(ctx context.Context, m innocentMode, member store.BatchMember) (*report.Report, error) {
 	if !member.Cause.IsZero() {
 		return nil, fmt.Errorf("%s: %w: %s", member.Name, concordat.ErrInvalid, member.Cause)
@@ -146,8 +146,8 @@ func (i *innocentSite) runBatch(ctx context.Context, m innocentMode, docs []*inn
 	return nil
 }
 
-// checked returns the documents that are checked against a library of the others: up to four that took
-// something, and some that are not part of a copy, from all over.
+// checked returns the documents to check against a library of the others: up to four that took something, and an even selection of those
+// that are not part of a copy.
 func (s *innocentScenario) checked() []*innocentDoc {
 	var out []*innocentDoc
 	for _, c := range s.copies {

@@ -23,7 +23,7 @@ type partnerMode struct {
 	name     string
 	outline  string // what the partner shows in the second round
 	forward  string
-	template bool // the wording that was handed out is given with the check
+	template bool // whether the check includes the wording that was handed out
 }
 
 var partnerModes = []partnerMode{
@@ -34,9 +34,8 @@ var partnerModes = []partnerMode{
 	{"rest", concordat.OutlineWords, site.ForwardUnmatched, false},
 }
 
-// innocentPartners measures false accusations without the text of the sources: half of the documents of each
-// scenario are at a partner, and each document is checked at its site. Pairs and text count sources at the other
-// site only.
+// innocentPartners measures false accusations without the text of the sources: half of each scenario's documents are at a partner, and
+// each document is checked at its own site. Pairs and covered text include only sources at the other site.
 func innocentPartners(r *run) error {
 	want, modes := r.o.Scenarios, r.o.Modes
 	if r.short {
@@ -89,7 +88,7 @@ func innocentPartners(r *run) error {
 	return nil
 }
 
-// innocentFigures adds the figures of a mode. Those for all scenarios are bounded.
+// innocentFigures adds the figures of a mode. The figures for all scenarios together have bounds.
 func (r *run) innocentFigures(all *innocentRow) {
 	of := "mode " + all.mode
 	r.count(of, "pairs that are no copies, listed at 0.3", all.false30, all.pairs).most(0, none)
@@ -100,19 +99,19 @@ func (r *run) innocentFigures(all *innocentRow) {
 	missed := r.count(of, "real copies that are not listed", all.missed, all.copies)
 	r.count(of, "real copies that are listed at 0.3", all.strong, all.copies)
 	found := r.figure(of, "copied letters that are covered", all.recall())
-	if all.mode != "rest" { // which does not ask about what this site has found
+	if all.mode != "rest" { // the mode rest does not ask about what this site has found
 		missed.most(0, none)
 		found.least(leastFromPartners, none)
 	}
 }
 
-// leastFromPartners is the minimum part of the copied letters that is found at a partner. Reworded sentences between those of a
-// form are not found: each is isolated.
+// leastFromPartners is the minimum proportion of copied letters found at a partner. Reworded sentences between a form's sentences are not
+// found, since each is isolated.
 const leastFromPartners = 0.9
 
-// spread puts the documents of a scenario at two sites, by the hash of their names, and checks each at its own.
-// Each site asks another pair of sites: a site that shows the word sets of its documents does not also ask
-// about their sentences, since it would then disclose two forms of one text.
+// spread divides a scenario's documents between two sites by the hash of their names, and checks each document at its own site. Each site
+// asks a separate pair of sites. A site that shows its documents' word sets does not also ask about their sentences, since it would then
+// disclose two forms of one text.
 func spread(ctx context.Context, dir string, s *innocentScenario, m partnerMode) (*innocentRow, error) {
 	row := &innocentRow{scenario: s.name, mode: m.name, documents: len(s.docs)}
 	listed := map[[2]string]float64{}
@@ -131,7 +130,7 @@ func spread(ctx context.Context, dir string, s *innocentScenario, m partnerMode)
 	return row, nil
 }
 
-// checkAll checks the documents of one of two sites, and adds to the row and to the larger shares of pairs.
+// checkAll checks the documents of one of two sites, and adds to the row and to the larger proportions of pairs.
 func checkAll(ctx context.Context, dir string, asking int, s *innocentScenario, m partnerMode, row *innocentRow,
 	listed map[[2]string]float64) (err error) {
 	f, err := NewFedSites(ctx, dir, 2, innocentKey(0))

@@ -16,7 +16,7 @@ import (
 	"concordat/site"
 )
 
-// coverage is the covered share in the reports of documents, by document.
+// coverage holds the spans covered in each document's report.
 type coverage map[string][]concordat.Span
 
 // differs returns the number of letters of a document that only one of two ways covers.
@@ -34,10 +34,10 @@ func (c coverage) differs(d *innocentDoc, other coverage) int {
 // innocentWay is one way of comparing each document of a scenario with all others.
 type innocentWay struct {
 	name      string
-	batch     bool // one batch; otherwise a check of each against libraries of the others
+	batch     bool // in one batch; otherwise, each is checked against libraries of the others
 	libraries int
-	template  bool // the wording that was handed out is given; for a batch
-	backwards bool // the documents come in the other order
+	template  bool // for a batch: whether the wording that was handed out is supplied
+	backwards bool // whether the documents come in reverse order
 	key       int
 }
 
@@ -53,9 +53,9 @@ var innocentWayList = []innocentWay{
 	{name: "a batch with a second key", batch: true, key: 1},
 }
 
-// innocentWays counts the documents for which another way of asking the same question covers different text. A stretch must
-// always be treated the same: what is found must not depend on how documents are split into libraries, on their order, on the
-// key of fingerprints, or on whether a batch or a check asks.
+// innocentWays counts the documents for which a different way of asking the same question covers different text. Every stretch must be
+// treated the same. Findings must not depend on how documents are divided into libraries, on their order, on the fingerprint key, or on
+// whether a batch or a check asks.
 func innocentWays(r *run) error {
 	want, ways := r.o.Scenarios, innocentWayList
 	if r.short {
@@ -108,7 +108,7 @@ func innocentWays(r *run) error {
 	return nil
 }
 
-// coverage compares the documents in this way and returns what the reports cover.
+// coverage compares the documents in this way and returns the spans that the reports cover.
 func (w innocentWay) coverage(ctx context.Context, dir string, s *innocentScenario) (coverage, error) {
 	docs := slices.Clone(s.docs)
 	if w.backwards {
@@ -120,8 +120,7 @@ func (w innocentWay) coverage(ctx context.Context, dir string, s *innocentScenar
 	return libraryCoverage(ctx, dir, s, docs, w.libraries, innocentKey(w.key))
 }
 
-// libraryCoverage checks each document against libraries that hold the others, and returns what the reports
-// cover.
+// libraryCoverage checks each document against libraries of the others and returns the spans that the reports cover.
 func libraryCoverage(ctx context.Context, dir string, s *innocentScenario, docs []*innocentDoc, libraries int,
 	key []byte) (_ coverage, err error) {
 	i, err := newInnocentSite(ctx, dir, s, key)
@@ -155,7 +154,7 @@ func libraryName(n int) concordat.LibraryID {
 	return concordat.LibraryID(fmt.Sprint("library", n))
 }
 
-// batchCoverage compares documents of a scenario in a mode and returns what the reports cover.
+// batchCoverage compares a scenario's documents in a mode and returns the spans that the reports cover.
 func batchCoverage(ctx context.Context, dir string, s *innocentScenario, docs []*innocentDoc, m innocentMode,
 	key []byte) (_ coverage, err error) {
 	i, err := newInnocentSite(ctx, dir, s, key)

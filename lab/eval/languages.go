@@ -75,9 +75,9 @@ func chapters(c corpusDir, edition string) ([]string, error) {
 	return out, err
 }
 
-// languages measures alignment on made-up reuse: passages of one text put into another of the same language, unchanged, or
-// with a fifth or a third of the words replaced, left out, added or moved. Compared with people's edits, made-up ones
-// change words less and their order more, so the figures compare channels and languages and do not predict results.
+// languages measures alignment on generated reuse: passages of one text inserted into another of the same language, unchanged, or with a
+// fifth or a third of the words replaced, omitted, added or moved. Compared with people's edits, generated ones change words less and
+// their order more, so the figures compare channels and languages but do not predict results.
 func languages(r *run) error {
 	for _, l := range languageTexts {
 		texts, err := l.load(r.corpora, r.pick(600, 100))
@@ -114,16 +114,16 @@ func languages(r *run) error {
 	return nil
 }
 
-// madeKinds are the kinds of made-up reuse with the share of words that are edited.
+// madeKinds are the kinds of generated reuse, with the proportion of edited words.
 var madeKinds = []struct {
 	name  string
 	edits float64
 }{{"none", -1}, {"unchanged", 0}, {"a fifth edited", 0.2}, {"a third edited", 1.0 / 3}}
 
-// maker makes pairs of documents from sentences of one language.
+// maker creates pairs of documents from sentences of one language.
 type maker struct {
 	rng       *rand.Rand
-	sentences []string // sentences with the white space after them, in the order of the texts
+	sentences []string // sentences with subsequent white space, in the order of the texts
 	words     []string
 }
 
@@ -150,13 +150,13 @@ func newMaker(texts []string) (*maker, error) {
 	return m, nil
 }
 
-// letters of a document and of a passage; a character of more than two bytes counts as three.
+// letters per document and per passage; a character of more than two bytes counts as three.
 const (
 	madeDocument = 4000
 	madePassage  = 700
 )
 
-// stretch returns consecutive sentences, about n letters in all, starting at a random place.
+// stretch returns consecutive sentences, about n letters in total, starting at a random place.
 func (m *maker) stretch(n int) []string {
 	at := m.rng.IntN(len(m.sentences))
 	var out []string
@@ -168,7 +168,7 @@ func (m *maker) stretch(n int) []string {
 	return out
 }
 
-// pairs makes n pairs of each kind.
+// pairs creates n pairs of each kind.
 func (m *maker) pairs(n int) *pan {
 	p := &pan{src: map[string]string{}, susp: map[string]string{}, truth: &annotations{groups: map[DocumentPair]string{}}}
 	for _, kind := range madeKinds {
@@ -192,7 +192,7 @@ func (m *maker) pairs(n int) *pan {
 	return p
 }
 
-// put inserts a passage between two sentences and returns its place, in code points.
+// put inserts a passage between two sentences and returns its position in code points.
 func (m *maker) put(sentences []string, passage string, set func(string)) (from, to int) {
 	at := m.rng.IntN(len(sentences) + 1)
 	before, after := strings.Join(sentences[:at], " "), strings.Join(sentences[at:], " ")
@@ -204,7 +204,7 @@ func (m *maker) put(sentences []string, passage string, set func(string)) (from,
 	return from, from + len([]rune(passage))
 }
 
-// edit replaces, leaves out, adds or moves a share of the words of each sentence.
+// edit replaces, omits, adds or moves a proportion of the words of each sentence.
 func (m *maker) edit(sentences []string, share float64) string {
 	if share == 0 {
 		return strings.Join(sentences, " ")
@@ -229,7 +229,7 @@ func (m *maker) edit(sentences []string, share float64) string {
 			switch m.rng.IntN(4) {
 			case 0:
 				b.WriteString(gap + other)
-			case 1: // left out
+			case 1: // omitted
 			case 2:
 				b.WriteString(gap + word + gap + other)
 			case 3:

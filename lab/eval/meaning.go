@@ -17,14 +17,13 @@ import (
 	"concordat/site/compare"
 )
 
-// Archives with passages that a language model reworded. The second also has documents written from several sources.
+// Archives with passages reworded by a language model. The second also has documents written from several sources.
 const (
 	llmArchive     = "llm-reuse/llm-reuse.tar.zst"
 	llmArchiveMany = "llm-reuse-2/llm-reuse-2.tar.zst"
 )
 
-// otherWords measures leads: for which reworded passages there is a lead, and for which texts there is a
-// wrong one.
+// otherWords measures which reworded passages have a lead, and which texts have a wrong one.
 func otherWords(r *run) (err error) {
 	if r.o.Leads != "" {
 		f, err := os.Create(r.o.Leads)
@@ -55,7 +54,7 @@ func otherWords(r *run) (err error) {
 	return nil
 }
 
-// leadsBench returns a bench of documents whose checks look for leads, with the encoder if there is one.
+// leadsBench returns a bench of documents whose checks look for leads, with the encoder if any.
 func (r *run) leadsBench(library []Doc) (*Bench, error) {
 	b, err := newBench(r.ctx, fmt.Sprintf("%s/%d", r.dir, len(r.benches)), profile.Options{Meaning: true})
 	if err != nil {
@@ -75,11 +74,11 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 	return b, err
 }
 
-// rewordedGroups are the kinds of passages that are counted together, by the number at the start of their folder.
+// rewordedGroups are the kinds of passages counted together, by the number at the start of their folder.
 var rewordedGroups = []struct {
 	name  string
 	kinds []string
-	least float64 // minimum share of them to be found, for the whole corpus
+	least float64 // minimum proportion to be found, for the whole corpus
 }{
 	{"rewritten, English", []string{"01"}, 0.5}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
 	{"translated", []string{"07", "08", "09", "10", "18", "19"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
@@ -87,23 +86,23 @@ var rewordedGroups = []struct {
 	{"lightly edited, or translated to and fro", []string{"03", "04", "12", "16"}, 0.95},
 }
 
-// marked is a passage whose origin is known. Spans are bytes.
+// marked is a passage of known origin. Spans are in bytes.
 type marked struct {
 	kind, susp, source string
 	span, sourceSpan   concordat.Span
 }
 
-// rewordings checks documents with passages that a language model reworded against the sources.
+// rewordings checks documents with passages reworded by a language model against the sources.
 func (r *run) rewordings() error {
 	return r.rewordingsIn(llmArchive, "reworded", "", nil)
 }
 
-// rewordingsMany checks the documents of the second archive against its sources. No bound was set on it.
+// rewordingsMany checks the second archive's documents against its sources. It has no bound.
 func (r *run) rewordingsMany() error {
 	return r.rewordingsIn(llmArchiveMany, "reworded-2", ", second set", nil)
 }
 
-// rewordingsBeside checks the same documents against the sources mixed with texts from which nothing was taken.
+// rewordingsBeside checks the same documents against the sources mixed with unrelated texts.
 func (r *run) rewordingsBeside() error {
 	others, err := r.otherTexts()
 	if err != nil {
@@ -119,13 +118,13 @@ func (r *run) rewordingsBeside() error {
 	return r.rewordingsIn(llmArchive, "beside", ", beside other texts", others)
 }
 
-// otherTexts returns the other texts that are put beside sources.
+// otherTexts returns the unrelated texts to mix with sources.
 func (r *run) otherTexts() ([]Doc, error) {
 	others, err := r.corpora.otherTexts(r.short)
 	return every(others, max(r.o.Every, 1)), err
 }
 
-// otherTexts returns papers, calls for grants, film reviews and chapters of translated histories.
+// otherTexts returns papers, funding calls, film reviews and chapters of translated histories.
 func (c corpusDir) otherTexts(short bool) ([]Doc, error) {
 	of := func(whole, sample int) int {
 		if short {
@@ -158,7 +157,7 @@ func (c corpusDir) otherTexts(short bool) ([]Doc, error) {
 	return slices.Concat(out, reviews, every(modern, of(2, 1))), err
 }
 
-// rewordingsIn is like rewordings, for any archive, with other documents in the library as well.
+// rewordingsIn is like rewordings for any archive, with other documents in the library.
 func (r *run) rewordingsIn(archive, mode, where string, others []Doc) error {
 	texts, cases, books, err := r.corpora.markedPassagesOf(archive)
 	if err != nil {
@@ -236,7 +235,7 @@ func one(b bool) int {
 	return 0
 }
 
-// pointedTo reports whether a lead points from the passage to its origin.
+// pointedTo reports whether a lead connects the passage with its origin.
 func (c *marked) pointedTo(l report.RuledLead) bool {
 	return string(l.Source.Document) == c.source && l.Span.Overlaps(c.span) && l.SourceSpan.Overlaps(c.sourceSpan)
 }
@@ -270,7 +269,7 @@ func (c *marked) found(rep *report.Report) (evidence, either bool) {
 	return evidence, share()
 }
 
-// reworded returns the sources among the texts of the archive, and the documents made from them, by name.
+// reworded returns the sources among the archive's texts, and the documents made from them, by name.
 func reworded(texts map[string]string) (library, asking []Doc) {
 	for name, text := range texts {
 		if dir, file, _ := strings.Cut(name, "/"); dir == "src" {
@@ -285,13 +284,12 @@ func reworded(texts map[string]string) (library, asking []Doc) {
 	return library, asking
 }
 
-// markedPassages returns the texts and the passages of the archive, and, by the name of a source, the book or
-// article that it is from.
+// markedPassages returns the archive's texts and passages and, by the name of a source, the book or article from which it comes.
 func (c corpusDir) markedPassages() (texts map[string]string, cases []marked, books map[string]string, err error) {
 	return c.markedPassagesOf(llmArchive)
 }
 
-// markedPassagesOf is like markedPassages, for any archive of that form; its files may be in a folder dev.
+// markedPassagesOf is like markedPassages for any archive of that form; its files may be in a folder dev.
 func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, cases []marked, books map[string]string, err error) {
 	texts, books = map[string]string{}, map[string]string{}
 	type points struct {
@@ -341,7 +339,7 @@ func (c corpusDir) markedPassagesOf(archive string) (texts map[string]string, ca
 	return texts, cases, books, err
 }
 
-// originsOf reads documents.json, which has a field for each document or is a list of them, and sets the books of the documents.
+// originsOf reads documents.json, which has a field for each document or is a list of them, and sets the documents' books.
 func originsOf(text string, books map[string]string) error {
 	type document struct{ Document, Origin string }
 	var list []document
@@ -364,7 +362,7 @@ func originsOf(text string, books map[string]string) error {
 	return nil
 }
 
-// bookOf returns the book to which a chapter belongs; an article of an encyclopaedia counts as a book.
+// bookOf returns the book to which a chapter belongs; an encyclopaedia article counts as a book.
 func bookOf(origin string) string {
 	if dir := collection(origin); !strings.HasPrefix(dir, "xq-") && dir != "cmrc" {
 		return dir
@@ -372,7 +370,7 @@ func bookOf(origin string) string {
 	return origin
 }
 
-// bytesOf returns the bytes of a stretch of code points.
+// bytesOf converts a range of code points to bytes.
 func bytesOf(text string, at, n int) concordat.Span {
 	s := concordat.Span{Start: len(text), End: len(text)}
 	k := 0
@@ -419,8 +417,8 @@ func (r *run) answersWithLeads() error {
 	return nil
 }
 
-// innocentLeads checks each half of the innocent documents of a scenario against the other half. Leads between a copy
-// and its original are not counted.
+// innocentLeads checks each half of a scenario's innocent documents against the other half. It does not count leads between a copy and
+// its original.
 func (r *run) innocentLeads() error {
 	want := r.o.Scenarios
 	if r.short {
@@ -453,14 +451,14 @@ func (r *run) innocentLeads() error {
 	return nil
 }
 
-// innocentCount counts documents with a lead, leads, and leads of shared wording.
+// innocentCount counts documents with a lead, leads, and leads from shared wording.
 type innocentCount struct{ with, leads, wording int }
 
 func (c innocentCount) plus(d innocentCount) innocentCount {
 	return innocentCount{c.with + d.with, c.leads + d.leads, c.wording + d.wording}
 }
 
-// scenarioLeads counts the leads of a scenario, and adds them to read.
+// scenarioLeads counts a scenario's leads and adds them to read.
 func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, read *leadsTable) (out innocentCount, err error) {
 	for half := range 2 {
 		var library, asking []Doc
@@ -496,7 +494,7 @@ func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, re
 	return out, nil
 }
 
-// copied reports whether one document is copied from the other.
+// copied reports whether one document is a copy of the other.
 func (s *innocentScenario) copied(a, b string) bool {
 	return slices.ContainsFunc(s.copies, func(c innocentCopy) bool { return c.A == a && c.B == b || c.A == b && c.B == a })
 }

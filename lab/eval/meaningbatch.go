@@ -13,7 +13,7 @@ import (
 	"concordat/site/batch"
 )
 
-// leadsInBatches measures leads between documents that are submitted together. Only the table compares them.
+// leadsInBatches measures leads between documents submitted together. Only the table compares them.
 func (r *run) leadsInBatches() error {
 	if err := r.innocentBatchLeads(); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (r *run) leadsInBatches() error {
 	return r.rewordedBatchLeads()
 }
 
-// itemsOf returns documents in the form in which they are submitted.
+// itemsOf returns documents in the form of submissions.
 func itemsOf(docs []Doc) []site.Item {
 	out := make([]site.Item, len(docs))
 	for i, d := range docs {
@@ -30,21 +30,21 @@ func itemsOf(docs []Doc) []site.Item {
 	return out
 }
 
-// textsIn returns a function that returns the text of a document by its name.
+// textsIn returns a function that returns a document's text by name.
 func textsIn(docs []Doc) func(name string) string {
 	return func(name string) string { return docs[slices.IndexFunc(docs, isNamed(name))].Text }
 }
 
 func isNamed(name string) func(Doc) bool { return func(d Doc) bool { return d.ID == name } }
 
-// batchWithLeads is a batch that looked for leads, with the leads that it shows.
+// batchWithLeads is a batch that looked for leads, and the leads that it shows.
 type batchWithLeads struct {
 	*Bench
 	view  *batch.View
 	leads *batch.ViewedLeads
 }
 
-// leadsOfBatch compares documents with one another, and looks for leads if requested.
+// leadsOfBatch compares documents with each other, and looks for leads if requested.
 func (r *run) leadsOfBatch(docs []site.Item, want bool, templates []report.Template) (*batchWithLeads, error) {
 	b, err := r.leadsBench(nil)
 	if err != nil {
@@ -71,8 +71,8 @@ func (b *batchWithLeads) read(t *leadsTable, folder string, l *batch.ViewedLead,
 		Source: concordat.Ref{Document: concordat.DocumentID(to)}, Text: l.Source.In(textOf(to))}})
 }
 
-// innocentBatchLeads counts leads between innocent documents of a scenario that are submitted as one batch. Leads between a copy and
-// its original are not counted.
+// innocentBatchLeads counts leads between a scenario's innocent documents submitted as one batch. It does not count leads between a copy
+// and its original.
 func (r *run) innocentBatchLeads() error {
 	want := r.o.Scenarios
 	if r.short {
@@ -123,7 +123,7 @@ func (r *run) innocentBatchLeads() error {
 	return nil
 }
 
-// isWording reports whether half or more of a stretch, in letters and digits, is a form, a quotation or the like.
+// isWording reports whether at least half of a stretch, in letters and digits, is a form, a quotation or similar.
 func (d *innocentDoc) isWording(s concordat.Span) bool {
 	of, legit := 0, d.within(d.legit)
 	for i, at := range d.letters {
@@ -203,8 +203,8 @@ func (b *batchWithLeads) saysMany(m batch.ManySay, c *marked) bool {
 // joinedByPassages reports whether a lead between two documents connects a passage with its origin, or two passages of the same
 // origin.
 func joinedByPassages(cases []marked, a, b string, inA, inB concordat.Span) bool {
-	// origins returns the places from which something was made: in a source the place itself, and in a document
-	// the places from which its passages come.
+	// origins returns the places from which something was made: in a source, the place itself, and in a document, the origins of its
+	// passages.
 	origins := func(name string, span concordat.Span) []marked {
 		out := []marked{{source: name, sourceSpan: span}}
 		for _, c := range cases {
@@ -224,13 +224,13 @@ func joinedByPassages(cases []marked, a, b string, inA, inB concordat.Span) bool
 	return false
 }
 
-// Lengths of the documents in timed batches, and how many documents one batch has.
+// Lengths of the documents in timed batches, and number of documents per batch.
 const (
 	costWords     = 3000
 	costDocuments = 400
 )
 
-// batchLeadsCost times a batch of documents, each made from different film reviews, without leads and with them.
+// batchLeadsCost times a batch of documents, each made from different film reviews, with and without leads.
 func (r *run) batchLeadsCost() error {
 	reviews, err := r.corpora.reviews(r.pick(8000, 400))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"concordat/site/compare"
 )
 
-// meaningIndex measures the index of meaning together with that of fingerprints, in the same shard of real texts: what a question
-// meets there, for which of the marked passages the source is found, and the processor time.
+// meaningIndex measures the index by meaning together with the fingerprint index, in the same shard of real texts: how many entries a
+// question meets, for which marked passages the source is found, and the processor time.
 func meaningIndex(r *run) error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {
@@ -72,7 +72,7 @@ func meaningIndex(r *run) error {
 	return nil
 }
 
-// realTexts returns texts of several kinds that have nothing to do with the marked passages.
+// realTexts returns texts of several kinds that are unrelated to the marked passages.
 func (r *run) realTexts() ([]Doc, error) {
 	out, err := r.corpora.reviews(r.pick(math.MaxInt, 2000))
 	if err != nil {
@@ -108,14 +108,14 @@ func (r *run) realTexts() ([]Doc, error) {
 	return out, nil
 }
 
-// meaningQuestions holds the documents asked about, and the measurements for them.
+// meaningQuestions holds the documents asked about, and their measurements.
 type meaningQuestions struct {
 	*run
 	profiler  *profile.Profiler
 	cases     []marked
 	documents []meaningQuestion
-	prints    int // sentences asked about by fingerprint, in all
-	sentences int // sentences asked about by cells
+	prints    int // total number of sentences asked about by fingerprint
+	sentences int // number of sentences asked about by cells
 	found     Table
 	cost      Table
 }
@@ -127,7 +127,7 @@ type meaningQuestion struct {
 	questions []meaning.Question
 }
 
-// read makes the questions for the documents, and measures the time for making those by meaning.
+// read creates the questions for the documents, and measures the time for creating those by meaning.
 func (q *meaningQuestions) read(asking []Doc) error {
 	table, err := meaning.Default()
 	if err != nil {
@@ -159,7 +159,7 @@ func (q *meaningQuestions) read(asking []Doc) error {
 	return err
 }
 
-// profiles makes the profiles for an index.
+// profiles creates the profiles for an index.
 func (q *meaningQuestions) profiles(docs []Doc) ([]*concordat.Profile, error) {
 	out := make([]*concordat.Profile, len(docs))
 	for i, d := range docs {
@@ -175,10 +175,10 @@ func (q *meaningQuestions) profiles(docs []Doc) ([]*concordat.Profile, error) {
 	return out, nil
 }
 
-// indexCost is the cost of a question about one sentence in a library with a given number of sentences.
+// indexCost is the cost of a one-sentence question in a library with a given number of sentences.
 type indexCost struct {
 	sentences              int
-	prints, cells          float64 // µs
+	prints, cells          float64 // in µs
 	metByPrints, metByCell float64
 }
 
@@ -238,8 +238,8 @@ func each(of []*concordat.Profile) iter.Seq2[*concordat.Profile, error] {
 	}
 }
 
-// askPrints asks for the sentences of each document, as a check does, and records for its passages whether one of their
-// sentences is near enough to one of their source.
+// askPrints asks for each document's sentences, as a check does, and records for its passages whether one of their sentences is near
+// enough to one of their source's.
 func (q *meaningQuestions) askPrints(s *index.Shard, found map[*marked]bool) error {
 	for _, d := range q.documents {
 		query := &concordat.Query{Scheme: q.profiler.Scheme(), MaxDistance: profile.MaxGate, MaxHashes: q.profiler.MaxHashes(),
@@ -281,7 +281,7 @@ func (q *meaningQuestions) askCells(s *index.Shard, most compare.Nomination, fou
 	return nil
 }
 
-// of yields the passages of a document.
+// of yields a document's passages.
 func (q *meaningQuestions) of(id string) iter.Seq[*marked] {
 	return func(yield func(*marked) bool) {
 		for i := range q.cases {
@@ -292,8 +292,8 @@ func (q *meaningQuestions) of(id string) iter.Seq[*marked] {
 	}
 }
 
-// met returns how many entries of the two indexes a question about one sentence meets on average: by fingerprint, sentences in
-// each band and in the values with one changed hash; by meaning, documents in each cell, for either script.
+// met returns how many entries of the two indexes a one-sentence question meets on average. By fingerprint, it counts sentences in each
+// band and in the values with one changed hash; by meaning, documents in each cell, for either script.
 func (q *meaningQuestions) met(of []*concordat.Profile) (prints, cells float64) {
 	byBand, byCell := make([]uint32, concordat.Bands<<concordat.BandBits), make([]uint32, concordat.Cells)
 	for _, p := range of {

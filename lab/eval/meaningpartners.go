@@ -16,11 +16,11 @@ import (
 	"concordat/store"
 )
 
-// leadSites is the number of sites over which the sources are divided.
+// leadSites is the number of sites among which the sources are divided.
 const leadSites = 3
 
-// leadsBetweenSites measures what cells of meaning disclose to sites: a site without documents asks three sites that each have a third of
-// the sources, and a member with a dictionary of sentences from other texts looks for what is near them.
+// leadsBetweenSites measures what meaning cells disclose to sites. A site without documents asks three sites with a third of the sources
+// each, and a member with a dictionary of sentences from other texts looks for nearby passages.
 func (r *run) leadsBetweenSites() error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *run) leadsBetweenSites() error {
 		if err != nil {
 			return err
 		}
-		for i := range findings.Passages { // a partner's title is the name here
+		for i := range findings.Passages { // a partner's title serves as the name here
 			findings.Passages[i].Source.Document = concordat.DocumentID(findings.Passages[i].Title)
 		}
 		rep := report.Build(findings, report.Rules{})
@@ -93,12 +93,12 @@ func (r *run) leadsBetweenSites() error {
 	return r.leadDictionary(partners, table, sentences)
 }
 
-// possible reports whether a partner names the document that a passage comes from, and the place.
+// possible reports whether a partner's lead names a passage's source document and place.
 func (c *marked) possible(l report.PartnerLead) bool {
 	return l.Title == c.source && slices.ContainsFunc(l.Spans, c.span.Overlaps) && slices.ContainsFunc(l.Places, c.sourceSpan.Overlaps)
 }
 
-// leadDictionary asks about 20,000 sentences from papers, like a member that wants to find out what the libraries hold.
+// leadDictionary asks about 20,000 sentences from papers, like a member that tries to find out what the libraries contain.
 func (r *run) leadDictionary(partners []site.PartnerLibraries, table *meaning.Table, sentences int) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {

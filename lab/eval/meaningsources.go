@@ -13,24 +13,24 @@ import (
 	"concordat/site/compare"
 )
 
-// severalSources is the kind of documents that a language model wrote from several sources.
+// severalSources is the kind of documents written by a language model from several sources.
 const severalSources = "20"
 
-// sourcesFound says how well the sources of a document were found.
+// sourcesFound measures how well a document's sources were found.
 type sourcesFound struct {
-	sources          int     // of the document
-	named            int     // of these, those with evidence or a lead
+	sources          int     // number of the document's sources
+	named            int     // number of these with evidence or a lead
 	in10, in100, dcg float64 // recall among the first 10 and 100, and nDCG among the first 10
 }
 
-// manySources ranks the documents of a library by how likely each is a source of a document that a language model wrote from several. The
-// library holds the sources of the second archive and other texts.
+// manySources ranks a library's documents by how likely each is a source of a document that a language model wrote from several. The
+// library contains the second archive's sources and other texts.
 func (r *run) manySources() error {
 	texts, cases, _, err := r.corpora.markedPassagesOf(llmArchiveMany)
 	if err != nil {
 		return err
 	}
-	sources := map[string]map[string]bool{} // of each document
+	sources := map[string]map[string]bool{} // by document
 	for _, c := range cases {
 		if c.kind == severalSources {
 			if sources[c.susp] == nil {
@@ -93,8 +93,9 @@ func (r *run) manySources() error {
 	return nil
 }
 
-// rankedSources returns the documents of the library in the order in which they seem to be sources of d: those with evidence or a lead, by
-// how much of d these cover, and then those that the index of meaning nominates, the best of either script first. named holds the former.
+// rankedSources returns the library's documents in the order in which they seem to be sources of d. First come those with evidence or a
+// lead, by how much of d these cover, and then those nominated by the index of meaning, the best of either script first. named holds the
+// former.
 func (r *run) rankedSources(b *Bench, d Doc) (ranked []string, named map[string]bool, err error) {
 	rep, err := r.leadsOf(b, d, observing{texts: "sources"})
 	if err != nil {
@@ -143,7 +144,7 @@ func (r *run) nominated(b *Bench, d Doc) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var of [2][]string // in an alphabet, in Chinese characters
+	var of [2][]string // in an alphabet, and in Chinese characters
 	for _, c := range near {
 		x, err := b.Index.Document(r.ctx, c.Ref)
 		if err != nil {
@@ -162,7 +163,7 @@ func (r *run) nominated(b *Bench, d Doc) ([]string, error) {
 	return out, nil
 }
 
-// judgeSources compares a ranking with the sources of a document. Every source gains the same (Järvelin and Kekäläinen 2002, equation 3
+// judgeSources compares a ranking with a document's sources. Every source has the same gain (Järvelin and Kekäläinen 2002, equation 3
 // with logarithms to base 2).
 func judgeSources(ranked []string, sources map[string]bool) sourcesFound {
 	out := sourcesFound{sources: len(sources)}
@@ -204,7 +205,7 @@ func resampled(values []float64) (mean, low, high float64) {
 	return mean, means[rounds/40], means[rounds-rounds/40]
 }
 
-// withoutTexts returns the documents whose text is not also the text of one of others.
+// withoutTexts returns the documents whose text does not also occur in others.
 func withoutTexts(docs, others []Doc) []Doc {
 	known := map[string]bool{}
 	for _, d := range others {

@@ -108,8 +108,8 @@ func kauArabic(r *run) error {
 	return nil
 }
 
-// grants checks calls and awards against each other; the truth is the exact Jaccard resemblance of their 5-grams of
-// words, listed from 0.05 upwards.
+// grants checks calls and awards against each other; the truth is the exact Jaccard resemblance of their word 5-grams, listed from 0.05
+// upwards.
 func grants(r *run) error {
 	for _, kind := range []string{"nih-calls", "nih-awards"} {
 		if err := grantsOf(r, kind); err != nil {
@@ -146,8 +146,8 @@ func grantsOf(r *run, kind string) error {
 	if err != nil {
 		return err
 	}
-	share := map[DocumentPair]float64{} // the larger of both directions
-	both := map[DocumentPair]float64{}  // the smaller
+	share := map[DocumentPair]float64{} // larger of the two directions
+	both := map[DocumentPair]float64{}  // smaller of the two directions
 	asked := map[string]bool{}
 	for i, d := range docs {
 		if r.short && i%8 != 0 {
@@ -212,7 +212,7 @@ func unordered(a, b string) DocumentPair {
 	return DocumentPair{a, b}
 }
 
-// unrelated counts the covered letters of documents that are checked against unrelated ones.
+// unrelated counts the covered letters of documents checked against unrelated ones.
 func unrelated(r *run) error {
 	reviews, err := r.corpora.reviews(r.pick(1<<30, 2000))
 	if err != nil {
@@ -274,8 +274,8 @@ func every(docs []Doc, n int) []Doc {
 	return out
 }
 
-// sealed compares, on pairs with real reuse, what alignment finds without texts with what it finds with them: there is
-// no truth by characters for these corpora.
+// sealed compares, on pairs with real reuse, the alignment without texts with the alignment with texts, because these corpora have no
+// truth by characters.
 func sealed(r *run) error {
 	library, later, listed, err := historyTexts(r.corpora)
 	if err != nil {

@@ -15,16 +15,15 @@ import (
 	"concordat"
 )
 
-// Annotation is one passage of a suspicious document and where it comes from: a case of the truth
-// or a detection. Offsets and lengths are in Unicode code points of the UTF-8 files, with line ends
-// unchanged.
+// Annotation is one passage of a suspicious document and its source passage: a case of the truth or a detection. Offsets and lengths are
+// in Unicode code points of the UTF-8 files, with line ends unchanged.
 type Annotation struct {
 	Susp, Source             string // file names
 	Offset, Length           int
 	SourceOffset, SourceSize int
 }
 
-// Bounds of the files that are read.
+// Limits of the files to read.
 const (
 	maxXMLBytes    = 8 << 20
 	maxFeatures    = 100_000
@@ -51,10 +50,9 @@ type panFeature struct {
 	SourceLength *int64 `xml:"source_length,attr"`
 }
 
-// ReadPAN returns the annotations of one PAN file: its features whose name ends in suffix
-// ("plagiarism" takes cases and detections alike). Features without a source are left out, since
-// they say nothing about alignment. It refuses, with ErrInvalid, files above 8 MB, more than
-// 100,000 features, and offsets that are negative or missing.
+// ReadPAN returns the annotations of one PAN file: its features whose name ends in suffix ("plagiarism" selects cases and detections
+// alike). It omits features without a source, since they are irrelevant to alignment. It refuses, with ErrInvalid, files above 8 MB, more
+// than 100,000 features, and negative or missing offsets.
 func ReadPAN(r io.Reader, suffix string) ([]Annotation, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxXMLBytes+1))
 	if err != nil {
@@ -87,8 +85,8 @@ func ReadPAN(r io.Reader, suffix string) ([]Annotation, error) {
 	return out, nil
 }
 
-// WritePAN writes the detections in one suspicious document in PAN's format. All of them must be of
-// document susp; it refuses names that are not UTF-8.
+// WritePAN writes the detections in one suspicious document in PAN's format. All of them must belong to document susp; it refuses names
+// that are not UTF-8.
 func WritePAN(w io.Writer, susp string, detections []Annotation) error {
 	bw := bufio.NewWriter(w)
 	fmt.Fprintf(bw, "<document reference=\"%s\">\n", escaped(susp))
@@ -105,15 +103,15 @@ func WritePAN(w io.Writer, susp string, detections []Annotation) error {
 
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder cannot fail
 	return b.String()
 }
 
-// DocumentPair names a suspicious document and a source it is compared with.
+// DocumentPair names a suspicious document and a source with which it is compared.
 type DocumentPair struct{ Susp, Source string }
 
-// ReadPairs reads lines "susp source"; empty lines are skipped. It refuses, with ErrInvalid, lines
-// of another form and names that are not plain file names.
+// ReadPairs reads lines "susp source" and skips empty ones. It refuses, with ErrInvalid, lines of another form and names that are not
+// plain file names.
 func ReadPairs(r io.Reader) ([]DocumentPair, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, maxPairsLine), maxPairsLine)
@@ -143,13 +141,12 @@ func plainName(s string) bool {
 
 // annotations holds the annotations of a folder of PAN files.
 type annotations struct {
-	all []Annotation // without duplicates, sorted
-	// groups maps each pair that has a file to its sub-folder; "" for the folder itself.
+	all []Annotation // sorted, without duplicates
+	// groups maps each pair with a file to its sub-folder; "" for the folder itself.
 	groups map[DocumentPair]string
 }
 
-// readFolder reads the XML files of dir and of the folders directly below it, as PAN's reference
-// program does. Equal annotations count once.
+// readFolder reads the XML files of dir and of its immediate sub-folders, like PAN's reference program. Equal annotations count once.
 func readFolder(dir, suffix string) (*annotations, error) {
 	out := &annotations{groups: map[DocumentPair]string{}}
 	entries, err := os.ReadDir(dir)
@@ -187,7 +184,7 @@ func isDir(e fs.DirEntry, path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// add reads one file, if it is XML.
+// add reads one file if it is XML.
 func (a *annotations) add(path, group, suffix string) error {
 	if !strings.HasSuffix(path, ".xml") {
 		return nil
@@ -211,8 +208,8 @@ func (a *annotations) add(path, group, suffix string) error {
 	return nil
 }
 
-// pairOfFile returns the documents of a file named <susp stem>-<source stem>.xml, where the source's
-// stem begins with "source": pairs without a case are known only by the file's name.
+// pairOfFile returns the documents of a file named <susp stem>-<source stem>.xml, where the source's stem begins with "source", because
+// for pairs without a case only the file's name identifies them.
 func pairOfFile(name string) (susp, source string, ok bool) {
 	stem := strings.TrimSuffix(name, ".xml")
 	i := strings.LastIndex(stem, "-source")

@@ -13,17 +13,17 @@ import (
 	"concordat/site/compare"
 )
 
-// panKinds are the kinds of disguise in PAN 2013, which are the folders of its truth.
+// panKinds are the kinds of disguise in PAN 2013, the folders of its truth.
 var panKinds = []string{"01-no-plagiarism", "02-no-obfuscation", "03-random-obfuscation", "04-translation-obfuscation",
 	"05-summary-obfuscation"}
 
-// pan is the PAN 2013 training corpus, or a part of it.
+// pan is the PAN 2013 training corpus or a part of it.
 type pan struct {
 	src, susp map[string]string
-	pairs     []DocumentPair // that PAN judged
+	pairs     []DocumentPair // judged by PAN
 	truth     *annotations
-	ignored   map[DocumentPair]bool // real reuse that is annotated elsewhere
-	unpacked  map[string]string     // everything else of the archive
+	ignored   map[DocumentPair]bool // real reuse annotated elsewhere
+	unpacked  map[string]string     // everything else in the archive
 }
 
 // loadPAN reads the corpus with every nth pair of each kind.
@@ -84,7 +84,7 @@ func (p *pan) addKind(kind string, nth int) error {
 	return nil
 }
 
-// detected holds the detections of an alignment of many pairs.
+// detected holds the detections from aligning many pairs.
 type detected struct {
 	mu  sync.Mutex
 	all []Annotation
@@ -126,13 +126,13 @@ func (r *run) plagdets(of string, got Result) *bounded {
 	return b
 }
 
-// find returns a figure by its names, for its bounds.
+// find returns a figure by its names, for setting its bounds.
 func (r *run) find(of, measure string) *bounded {
 	i := slices.IndexFunc(r.figures, func(f Figure) bool { return f.Of == of && f.Measure == measure })
 	return &bounded{r, i}
 }
 
-// panGiven aligns the pairs that PAN specifies.
+// panGiven aligns the pairs specified by PAN.
 func panGiven(r *run) error {
 	p, err := loadPAN(r.corpora, r.pick(1, 30))
 	if err != nil {
@@ -162,7 +162,7 @@ func panGiven(r *run) error {
 	return nil
 }
 
-// shelved returns a site with the sources: all of them or, in the short form, every sixth and those of the judged pairs.
+// shelved returns a site with all sources or, in the short form, with every sixth and the sources of the judged pairs.
 func (p *pan) shelved(r *run) (*Bench, error) {
 	wanted := map[string]bool{}
 	for _, x := range p.pairs {
@@ -195,7 +195,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// nominated returns the candidates of each suspicious document.
+// nominated returns the candidates for each suspicious document.
 func (p *pan) nominated(r *run, b *Bench, names []string, channel compare.Channel) (map[string][]site.Candidate, error) {
 	out := map[string][]site.Candidate{}
 	for _, name := range names {
@@ -209,7 +209,7 @@ func (p *pan) nominated(r *run, b *Bench, names []string, channel compare.Channe
 	return out, nil
 }
 
-// channelName names a way of nominating.
+// channelName names a nomination channel.
 func channelName(c compare.Channel) string {
 	if c == compare.ChannelBoth {
 		return "both"
@@ -266,10 +266,10 @@ func panNomination(r *run) error {
 	return nil
 }
 
-// aroundHit is the number of units around a matched sentence whose sketch an owner hands over.
+// aroundHit is the number of units around a matched sentence for which an owner discloses the sketch.
 const aroundHit = 20
 
-// panCorpus finds sources among all documents as a check does, then aligns.
+// panCorpus finds sources among all documents, as a check does, then aligns.
 func panCorpus(r *run) error {
 	p, err := loadPAN(r.corpora, r.pick(1, 12))
 	if err != nil {
@@ -317,8 +317,8 @@ func panCorpus(r *run) error {
 	return nil
 }
 
-// judge scores detections in the pairs that PAN judged, and counts the others: those ignored because their annotation is in
-// another part, and those about which PAN says nothing.
+// judge scores detections in the pairs judged by PAN, and counts the others: those ignored because another part of the corpus annotates
+// them, and those about which PAN has no information.
 func (r *run) judge(p *pan, of string, got []Annotation) {
 	judged := map[DocumentPair]bool{}
 	for _, x := range p.pairs {
@@ -344,7 +344,7 @@ func (r *run) judge(p *pan, of string, got []Annotation) {
 	}
 }
 
-// sketchesNear aligns as two sites do: the owner hands over the sketch around the sentences that were found.
+// sketchesNear aligns like two sites: the owner discloses the sketch around the sentences that were found.
 func sketchesNear(spans []concordat.Span, susp, source *Side) ([]align.Passage, error) {
 	whole, err := source.Text.Sketch(sketchKey, align.DefaultSketchBits)
 	if err != nil {

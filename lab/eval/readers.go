@@ -30,22 +30,22 @@ var OtherReaders = map[string][]otherReader{
 	".ppt": {{"catppt", []string{"-d", "utf-8"}}},
 }
 
-// ReaderFigures compares the letters that this project and other readers take from one file. Letters are letters and digits in
-// compatibility form, without regard to capitals. Figures for "both" others use the only one if there is no second.
+// ReaderFigures compares the letters that this project and other readers extract from one file. Letters means letters and digits in
+// compatibility form, ignoring case. Figures for "both" others use the only one if there is no second.
 type ReaderFigures struct {
 	File    string    `json:"file"`
 	Readers []string  `json:"readers"`
-	Letters int       `json:"letters"`         // ours
-	Others  []int     `json:"others"`          // of each reader
-	Found   float64   `json:"found"`           // share of the letters found by both others, counted as a multiset, that we also have
-	Known   float64   `json:"known"`           // share of our letters that one of the others also has
-	Order   []float64 `json:"order"`           // share of each reader's runs of eight letters that we also have
-	Agree   *float64  `json:"agree,omitempty"` // share of the first reader's runs that the second also has; nil: there is no second
+	Letters int       `json:"letters"`         // number that we extract
+	Others  []int     `json:"others"`          // number per reader
+	Found   float64   `json:"found"`           // proportion of the letters found by both others, counted as a multiset, that we find too
+	Known   float64   `json:"known"`           // proportion of our letters that at least one of the others finds
+	Order   []float64 `json:"order"`           // proportion of each reader's runs of eight letters that we find too
+	Agree   *float64  `json:"agree,omitempty"` // proportion of the first reader's runs that the second finds too; nil: no second reader
 	Error   string    `json:"error,omitempty"` // code of our error
 	Flags   []string  `json:"flags,omitempty"`
 }
 
-// Both is the largest possible number of letters that both others have.
+// Both is the maximum number of letters that both others can have.
 func (f ReaderFigures) Both() int {
 	if len(f.Others) == 0 {
 		return 0
@@ -53,10 +53,10 @@ func (f ReaderFigures) Both() int {
 	return slices.Min(f.Others)
 }
 
-// orderRun is the number of letters in the runs by which order is compared.
+// orderRun is the number of letters per run for comparing order.
 const orderRun = 8
 
-// CompareReaders reads one file by this project and by the programs of its format.
+// CompareReaders reads one file with this project and with the other programs for its format.
 func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderFigures, error) {
 	f := ReaderFigures{File: file}
 	data, err := os.ReadFile(file)
@@ -101,11 +101,11 @@ func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderF
 	return f, nil
 }
 
-// readerTime bounds the time that another reader has for one file: some never end.
+// readerTime is the time limit for another reader to read one file, since some never end.
 const readerTime = 20 * time.Second
 
-// readWith returns what a program prints. If it could not read everything, its exit code says so, but it has printed the rest;
-// the same is true if it takes too long.
+// readWith returns the output of a program. If the program could not read everything, or takes too long, it still returns what was
+// printed.
 func readWith(ctx context.Context, name string, args ...string) (string, error) {
 	within, cancel := context.WithTimeout(ctx, readerTime)
 	defer cancel()
@@ -146,7 +146,7 @@ func combined(a, b map[string]int, of func(a, b int) int) map[string]int {
 	return out
 }
 
-// shareIn returns the share of the runs of a that b has, as multisets; 1 if a has none.
+// shareIn returns the proportion of a's runs that b has, as multisets, or 1 if a has none.
 func shareIn(a, b map[string]int) float64 {
 	all, in := 0, 0
 	for k, n := range a {

@@ -15,10 +15,9 @@ import (
 	"concordat/site/compare"
 )
 
-// Retrieve finds the sources of every document of suspDir among those of srcDir through a site's own
-// index and nomination, aligns each with the text of its candidates, and writes to outDir one file for
-// each pair with a detection, as Align does, and candidates.tsv, with lines "susp source" for
-// everything nominated. It needs space for an index of srcDir in the folder for temporary files.
+// Retrieve finds the sources in srcDir of every document of suspDir through a site's own index and nomination, and aligns each document
+// with the text of its candidates. It writes to outDir one file per pair with a detection, like Align, and candidates.tsv, with lines
+// "susp source" for everything nominated. It needs space for an index of srcDir in the folder for temporary files.
 func Retrieve(ctx context.Context, srcDir, suspDir, outDir string, channel compare.Channel) (err error) {
 	scratch, err := os.MkdirTemp("", "concordat-eval-")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"concordat/report"
 )
 
-// leastEvidence is the number of characters of evidence from which a pair of documents counts as reported, if
-// the truth is a list of pairs.
+// leastEvidence is the minimum number of characters of evidence for a pair of documents to count as reported, if the truth is a list of
+// pairs.
 const leastEvidence = 60
 
 // pairSet is a set of ordered pairs of documents.
@@ -32,7 +32,7 @@ func (s pairSet) held(want pairSet) int {
 	return n
 }
 
-// historyTexts returns the chapters of the two histories and the listed pairs with their shares.
+// historyTexts returns the chapters of the two histories and the listed pairs with their proportions.
 func historyTexts(c corpusDir) (library, later []Doc, listed map[DocumentPair]float64, err error) {
 	listed = map[DocumentPair]float64{}
 	err = c.files("zh-histories/zh-histories.tar.zst", func(name, text string) error {
@@ -130,7 +130,7 @@ func histories(r *run) error {
 	return nil
 }
 
-// lawTexts returns the Chinese laws, and the pairs of dated versions of the same law, the later first.
+// lawTexts returns the Chinese laws, and the pairs of dated versions of the same law, the later version first.
 func lawTexts(c corpusDir) (docs []Doc, pairs []DocumentPair, err error) {
 	err = c.files("zh-laws/zh-laws.tar.zst", func(name, text string) error {
 		if strings.HasSuffix(name, ".md") {
@@ -148,7 +148,7 @@ func lawTexts(c corpusDir) (docs []Doc, pairs []DocumentPair, err error) {
 	return docs, pairs, err
 }
 
-// someLaws keeps, for the short form, the laws of the pairs and every eighth of the others.
+// someLaws keeps, for the short form, the laws in the pairs and every eighth of the others.
 func someLaws(r *run, docs []Doc, pairs []DocumentPair) []Doc {
 	if !r.short {
 		return docs
@@ -161,7 +161,7 @@ func someLaws(r *run, docs []Doc, pairs []DocumentPair) []Doc {
 	return slices.DeleteFunc(docs, func(d Doc) bool { i++; return !wanted[d.ID] && i%8 != 0 })
 }
 
-// laws checks the later version of a law among 1,729 laws.
+// laws checks the later version of a law against 1,729 laws.
 func laws(r *run) error {
 	docs, pairs, err := lawTexts(r.corpora)
 	if err != nil {
@@ -190,7 +190,7 @@ func laws(r *run) error {
 			first++
 		}
 		if r.short && i%10 != 0 {
-			continue // laws resemble one another: a check compares 200 of them
+			continue // laws resemble each other: a check compares 200 of them
 		}
 		checked++
 		rep, err := b.Report(r.ctx, d)
@@ -209,8 +209,8 @@ func laws(r *run) error {
 	return nil
 }
 
-// partnerShare returns the share of the checked characters in sentences that the partner matches, and the
-// number of documents that match more sentences.
+// partnerShare returns the proportion of checked characters in sentences that the partner matches, and the number of documents that match
+// more sentences.
 func (b *Bench) partnerShare(ctx context.Context, d Doc, partner concordat.DocumentID) (float64, int, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
 	if err != nil {
@@ -258,14 +258,14 @@ func (b *Bench) partnerShare(ctx context.Context, d Doc, partner concordat.Docum
 	return float64(h) / float64(max(n, 1)), rank, nil
 }
 
-// query returns a query, still without sentences, that leaves out one document.
+// query returns a query without sentences that excludes one document.
 func (b *Bench) query(p *concordat.Profile, probe concordat.Probe, except string) *concordat.Query {
 	return &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, MaxHashes: b.Profiler.MaxHashes(), Probe: probe,
 		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(except)}}}
 }
 
-// clough reads the short answers of Clough and Stevenson (2011): the texts by name, what is known about each (name,
-// task, class), and the originals, which have class "orig".
+// clough reads the short answers of Clough and Stevenson (2011): the texts by name, the data on each (name, task, class), and the
+// originals, which have class "orig".
 func (c corpusDir) clough() (files map[string]string, rows [][]string, originals []Doc, err error) {
 	files = map[string]string{}
 	err = c.files("clough-stevenson/clough-stevenson-ace.tar.gz", func(name, text string) error {
@@ -344,7 +344,7 @@ func shortAnswers(r *run) error {
 	return nil
 }
 
-// coveredShare returns the share of a's bytes in passages that are also found in b.
+// coveredShare returns the proportion of a's bytes in passages that b also contains.
 func coveredShare(a, b string) float64 {
 	n, end := 0, 0
 	for _, p := range align.Pair(align.Prepare(a), align.Prepare(b), align.Options{}) {
@@ -358,14 +358,13 @@ func coveredShare(a, b string) float64 {
 // answerClasses are the classes of Clough and Stevenson, the least copied first.
 var answerClasses = []string{"non", "heavy", "light", "cut"}
 
-// labelled is a value with its label.
+// labelled is a value and its label.
 type labelled struct {
 	value    float64
 	positive bool
 }
 
-// accuracies returns the share of correct answers if values of at least cut count as positive, and the best
-// share for any cut.
+// accuracies returns the proportion of correct answers if values of at least cut count as positive, and the best proportion for any cut.
 func accuracies(xs []labelled, cut float64) (at, best float64) {
 	right := func(cut float64) float64 {
 		n := 0

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Measure holds PAN's text alignment measures (Potthast, Stein, Barrón-Cedeño and Rosso 2010,
-// section 3), macro averaged: every case and every detection weighs the same.
+// Measure holds PAN's text alignment measures (Potthast, Stein, Barrón-Cedeño and Rosso 2010, section 3), macro averaged: all cases and
+// all detections have the same weight.
 type Measure struct {
 	Cases, Detections int
 	Precision, Recall float64 // 0 to 1, over characters of both sides
@@ -21,15 +21,15 @@ func (m Measure) String() string {
 		m.Plagdet, m.Precision, m.Recall, m.Granularity, m.Cases, m.Detections)
 }
 
-// Result is the measure over everything and over each kind of obfuscation: the truth's sub-folders.
+// Result is the measure over everything and over each kind of obfuscation, given by the truth's sub-folders.
 type Result struct {
 	Measure
 	Groups map[string]Measure
 }
 
-// Score compares the detections below detectionsDir with the cases below truthDir; both hold PAN's
-// XML files directly or one level below. A detection belongs to the group in which the truth has a
-// file for its pair of documents; one without such a group counts only in the whole.
+// Score compares the detections below detectionsDir with the cases below truthDir; both contain PAN's XML files directly or one level
+// below. A detection belongs to the group in which the truth has a file for its pair of documents; without such a group, it counts only
+// in the whole.
 func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 	truth, err := readFolder(truthDir, truthFeature)
 	if err != nil {
@@ -47,11 +47,10 @@ func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 
 // ScoreOptions determine which detections count. With the zero value, all count.
 type ScoreOptions struct {
-	// Ignore is a file of pairs of documents, lines "susp source", whose detections do not count: PAN 2013 has real
-	// reuse that is annotated in another part of the corpus.
+	// Ignore is a file of document pairs, lines "susp source", whose detections do not count: PAN 2013 contains real reuse that is
+	// annotated in another part of the corpus.
 	Ignore string
-	// Pairs is a file of the pairs that were judged. Detections in other pairs do not count: it is unknown whether they are
-	// right.
+	// Pairs is a file of the pairs that were judged. Detections in other pairs do not count, since it is unknown whether they are right.
 	Pairs string
 }
 
@@ -110,7 +109,7 @@ func score(truth *annotations, detections []Annotation) Result {
 	return res
 }
 
-// Measured returns PAN's measures of detections against cases. Duplicates must have been removed.
+// Measured returns PAN's measures of detections against cases. Remove duplicates first.
 func Measured(cases, detections []Annotation) Measure {
 	m := Measure{Cases: len(cases), Detections: len(detections), Granularity: 1}
 	byPair := map[DocumentPair]*[2][]Annotation{}
@@ -145,8 +144,8 @@ func Measured(cases, detections []Annotation) Measure {
 	return m
 }
 
-// macro returns the mean, over as, of the share of characters, both sides together, that
-// annotations of the other kind (0 cases, 1 detections) cover.
+// macro returns the mean, over as, of the proportion of characters on both sides together that annotations of the other kind (0 cases, 1
+// detections) cover.
 func macro(as, others []Annotation, byPair map[DocumentPair]*[2][]Annotation, side int) float64 {
 	if len(as) == 0 && len(others) == 0 {
 		return 1
@@ -170,7 +169,7 @@ func plagdet(precision, recall, granularity float64) float64 {
 	return 2 * precision * recall / (precision + recall) / math.Log2(1+granularity)
 }
 
-// overlap reports whether both sides of x and y share a character.
+// overlap reports whether x and y share a character on both sides.
 func overlap(x, y Annotation) bool {
 	return x.Susp == y.Susp && x.Source == y.Source &&
 		x.Offset < y.Offset+y.Length && y.Offset < x.Offset+x.Length &&

@@ -10,7 +10,7 @@ import (
 	"concordat/simhash"
 )
 
-// printed is a way of making prints of 64 bits.
+// printed is a way of making 64-bit prints.
 type printed struct {
 	name    string
 	content bool // without stop words
@@ -18,7 +18,7 @@ type printed struct {
 	widths  int // runs of 1 to this many words
 }
 
-// waysOfPrinting has the default of screen prints first.
+// waysOfPrinting lists the ways, starting with the default of screen prints.
 var waysOfPrinting = []printed{{"default: words, idf, without stop words", true, true, 1}, {"words alone", false, false, 1},
 	{"runs of one to three words, idf, without stop words", true, true, 3}}
 
@@ -70,8 +70,8 @@ func within3(ctx context.Context, prints []uint64) (map[[2]int]bool, error) {
 	return out, err
 }
 
-// screened measures I-Match and the ways of printing on texts whose wanted pairs are near-duplicates, and returns the number
-// of pairs that the default finds and how many of them are wanted.
+// screened measures I-Match and the ways of making prints on texts whose near-duplicates are the wanted pairs, and returns the number of
+// pairs found by the default and how many of them are wanted.
 func (r *run) screened(of string, texts []string, wanted map[[2]int]bool) (pairs, found int, err error) {
 	table := Table{Title: of, Columns: []string{"prints", "pairs within 3 bits", "of them wanted", "wanted", "spread"}}
 	row := func(name string, n, hits int, spread any) {
@@ -118,9 +118,9 @@ func common(a, b map[[2]int]bool) (n int) {
 	return n
 }
 
-// screening compares the default prints of screen with others: on the laws that served to choose them, on chapters that did
-// not, and on reviews, whose collection served to choose for evenness; each review comes with a copy in which one word in
-// twenty is changed. It also compares estimates of resemblance with the exact values.
+// screening compares the default prints of screen with others: on the laws used to choose them, on chapters that were not used, and on
+// reviews, which were used to choose for evenness. Each review comes with a copy in which one word in twenty is changed. It also compares
+// estimates of resemblance with the exact values.
 func screening(r *run) error {
 	docs, revisions, err := lawTexts(r.corpora)
 	if err != nil {
@@ -149,7 +149,7 @@ func screening(r *run) error {
 		of          string
 		read        func(int) ([]Doc, error)
 		whole, less int
-		least       float64 // recall in the short form
+		least       float64 // minimum recall in the short form
 	}{{"changed chapters in modern Chinese", r.corpora.modern, 1000, 150, 0.25},
 		{"changed reviews", r.corpora.reviews, 2000, 400, 0.2}} {
 		docs, err := held.read(r.pick(held.whole, held.less))

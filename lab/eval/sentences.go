@@ -12,7 +12,7 @@ import (
 	"concordat/segment"
 )
 
-// pairFiles are the corpora of labelled pairs of sentences and the fields of their rows.
+// pairFiles are the corpora of labelled sentence pairs and the fields of their rows.
 var pairFiles = []struct {
 	name, path    string
 	a, b, label   int
@@ -29,9 +29,9 @@ var pairFiles = []struct {
 	{"paws-x-zh", "zh-sentence-pairs/paws-x-zh.tsv.gz", 0, 1, 2, "1", false, "zh", 0.5},
 }
 
-// sentencePairs shows how the resemblance of features, which fingerprints estimate, and passages are distributed over
-// pairs of sentences that mean the same and pairs that do not. The labels are about meaning, which no comparison of words
-// can determine.
+// sentencePairs measures how the resemblance of features, which fingerprints estimate, and passages are distributed over pairs of
+// sentences with the same meaning and pairs with different meanings. The labels are about meaning, which no comparison of words can
+// determine.
 func sentencePairs(r *run) error {
 	b, err := r.bench(nil)
 	if err != nil {
@@ -228,8 +228,7 @@ func substitutionRecall(r *run) error {
 	if err != nil {
 		return err
 	}
-	// The bounds apply to the usual length of a sentence in the language: about 150 letters of
-	// English, about 50 Chinese characters.
+	// The bounds apply to the usual sentence length in the language: about 150 letters of English, about 50 Chinese characters.
 	for _, c := range []struct {
 		name  string
 		docs  []Doc
@@ -276,7 +275,7 @@ func substituted(r *run, of string, docs []Doc, floor int) error {
 	return nil
 }
 
-// substitutions returns the share of edited blocks whose original is among the candidates.
+// substitutions returns the proportion of edited blocks whose original is among the candidates.
 func (b *Bench) substitutions(r *run, rng *rand.Rand, texts []*segment.Text, vocabulary []string,
 	least int) (exact, one float64, err error) {
 	queries := r.pick(2000, 500)

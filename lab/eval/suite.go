@@ -14,27 +14,27 @@ import (
 	"concordat/profile"
 )
 
-// Evaluation is one measurement of detection on a corpus, with the product's own code.
+// Evaluation is one measurement of detection on a corpus with the product's own code.
 type Evaluation struct {
 	Name  string
 	About string
-	// Long says that the evaluation has no short form.
+	// Long means that the evaluation has no short form.
 	Long bool
 	run  func(*run) error
 }
 
-// Options of an evaluation.
+// Options are the options of an evaluation.
 type Options struct {
-	Corpora string // folder of the evaluation text
-	Short   bool   // a sample that takes seconds, with its own bounds
-	// Scenarios are the folders of the corpus, or the beginnings of their names, and Modes the ways of comparing to be measured,
-	// for an evaluation that has several; none: all.
+	Corpora string // folder of the evaluation texts
+	Short   bool   // use a sample that takes seconds and has its own bounds
+	// Scenarios are folders of the corpus, or the beginnings of their names, and Modes are the ways of comparing to measure, for an
+	// evaluation that has several. Empty means all.
 	Scenarios, Modes []string
-	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object per line.
+	// Passages, if not empty, is a file for the passages judged by such an evaluation, one JSON object per line.
 	Passages string
 	// Leads, if not empty, is a file for all conspicuous places in an evaluation of leads, one checked document per line.
 	Leads string
-	// Every says that one in this many of the other texts is put beside sources; 0 or 1: all of them.
+	// Every mixes one in this many of the unrelated texts with the sources; 0 or 1: all of them.
 	Every int
 	// Encoder verifies leads; nil if none does.
 	Encoder *remote.Encoder
@@ -42,7 +42,7 @@ type Options struct {
 	EncoderIndex bool
 }
 
-// Figure is one measured value with its bounds.
+// Figure is one measured value and its bounds.
 type Figure struct {
 	Of      string   `json:"of"` // what was measured, for example a kind of reuse
 	Measure string   `json:"measure"`
@@ -57,7 +57,7 @@ func (f Figure) Missed() bool {
 	return f.Least != nil && !(f.Value >= *f.Least) || f.Most != nil && !(f.Value <= *f.Most)
 }
 
-// String returns the value, and its bounds if there are any.
+// String returns the value and its bounds, if any.
 func (f Figure) String() string {
 	number := func(v float64) string {
 		if v == math.Trunc(v) && (f.Total > 0 || math.Abs(v) > 1) {
@@ -101,9 +101,8 @@ func (o Outcome) Missed() int {
 	return n
 }
 
-// Measure runs the evaluation. An evaluation whose corpus is missing is skipped, and the outcome says
-// so. Figures that miss their bounds are not an error. It needs space in the folder for temporary
-// files.
+// Measure runs the evaluation. It skips an evaluation whose corpus is missing and states this in the outcome. Figures outside their
+// bounds are not an error. It needs space in the folder for temporary files.
 func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	out := Outcome{Evaluation: e.Name}
 	switch {
@@ -132,7 +131,7 @@ func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	return out, nil
 }
 
-// Evaluations returns all evaluations, in the order of the documents with their figures.
+// Evaluations returns all evaluations, in the order of the documents that contain their figures.
 func Evaluations() []Evaluation {
 	return []Evaluation{
 		{"pan13", "PAN 2013 training corpus, given pairs: with texts, sketches and fingerprints in hand", false, panGiven},
@@ -166,7 +165,7 @@ func Evaluations() []Evaluation {
 	}
 }
 
-// run is one evaluation under way.
+// run is one evaluation in progress.
 type run struct {
 	ctx     context.Context
 	corpora corpusDir
@@ -176,17 +175,17 @@ type run struct {
 	figures []Figure
 	tables  []Table
 	benches []*Bench
-	// observed, if not nil, is called with each document that was checked for leads.
+	// observed, if not nil, is called with each document checked for leads.
 	observed func(any) error
 }
 
-// figure adds a measured value and returns it for its bounds.
+// figure adds a measured value and returns it for setting its bounds.
 func (r *run) figure(of, measure string, value float64) *bounded {
 	r.figures = append(r.figures, Figure{Of: of, Measure: measure, Value: value})
 	return &bounded{r, len(r.figures) - 1}
 }
 
-// count is like figure, for a number out of a total.
+// count is like figure for a number out of a total.
 func (r *run) count(of, measure string, n, total int) *bounded {
 	b := r.figure(of, measure, float64(n))
 	r.figures[b.i].Total = total
@@ -206,7 +205,7 @@ func (b *bounded) least(whole, short float64) *bounded {
 	return b
 }
 
-// most is like least, for an upper bound.
+// most is like least for an upper bound.
 func (b *bounded) most(whole, short float64) *bounded {
 	if v := b.pick(whole, short); !math.IsNaN(v) {
 		b.r.figures[b.i].Most = &v
@@ -221,7 +220,7 @@ func (b *bounded) pick(whole, short float64) float64 {
 	return whole
 }
 
-// pick returns one of two values: for the whole corpus, and for the short form.
+// pick returns whole for the whole corpus, and short for the short form.
 func (r *run) pick(whole, short int) int {
 	if r.short {
 		return short
@@ -229,7 +228,7 @@ func (r *run) pick(whole, short int) int {
 	return whole
 }
 
-// bench returns a site that holds the documents. It is closed at the end of the evaluation.
+// bench returns a site that contains the documents. It is closed at the end of the evaluation.
 func (r *run) bench(docs []Doc) (*Bench, error) {
 	b, err := NewBench(r.ctx, fmt.Sprintf("%s/%d", r.dir, len(r.benches)), profile.Natural)
 	if err != nil {
@@ -247,7 +246,7 @@ func (r *run) close() error {
 	return errors.Join(errs...)
 }
 
-// processTime returns the processor time the process has used.
+// processTime returns the processor time used by the process.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

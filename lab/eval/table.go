@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Table holds values of one kind, ordered by the things that were measured.
+// Table holds values of one kind, ordered by what was measured.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []string `json:"columns"`
-	Rows    [][]any  `json:"rows"` // of strings, whole numbers, and float64; nil: not measured
+	Rows    [][]any  `json:"rows"` // strings, whole numbers, and float64; nil: not measured
 }
 
-// Write writes the table in columns, with one decimal for numbers that are not whole.
+// Write writes the table in columns, with one decimal for non-integers.
 func (t Table) Write(w io.Writer) error {
 	width := make([]int, len(t.Columns))
 	lines := [][]string{t.Columns}
@@ -60,7 +60,7 @@ func (t Table) Write(w io.Writer) error {
 	return nil
 }
 
-// text reports whether column i holds strings.
+// text reports whether column i contains strings.
 func (t Table) text(i int) bool { return len(t.Rows) > 0 && isString(t.Rows[0][i]) }
 
 func isString(v any) bool {

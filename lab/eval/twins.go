@@ -23,21 +23,21 @@ import (
 	"concordat/site/batch"
 )
 
-// Bounds for documents that look alike but differ in guilt: both sides are measured in one run, so that neither is improved at
-// the expense of the other.
+// Bounds for documents that look alike but differ in guilt: one run measures both sides, so that neither is improved at the expense of
+// the other.
 const (
-	leastTwinsFound   = 0.97  // of the cases of copying
-	mostTwinsAccused  = 0.005 // of the innocent documents, those accused at a share of 0.1; none may be at 0.3
-	twinThreshold     = 0.02  // from which pairs are listed, so that the criterion and not the list decides
+	leastTwinsFound   = 0.97  // minimum proportion of copying cases that must be found
+	mostTwinsAccused  = 0.005 // maximum proportion of innocent documents accused at 0.1; none may be at 0.3
+	twinThreshold     = 0.02  // minimum proportion for listing a pair, so low that the criterion decides rather than the list
 	twinsHalf         = "twins/dev"
-	wholeShare        = 0.5 // share of the letters that were copied that counts or is shown
+	wholeShare        = 0.5 // minimum proportion of the copied letters that must count or be shown
 	accused, suspects = 0.3, 0.1
 )
 
 // twinsShort are the scenarios of the short form.
 var twinsShort = []string{"1-ring-n003-k02", "9-section-n08-w140"}
 
-// twinScenario is a batch, or a library with what is checked against it.
+// twinScenario is a batch, or a library and the submissions checked against it.
 type twinScenario struct {
 	ID       string      `json:"id"`
 	Family   string      `json:"family"`
@@ -45,15 +45,15 @@ type twinScenario struct {
 	Guilty   []twinCase  `json:"guilty"`
 	Innocent []innocents `json:"innocent"`
 
-	files map[string]string // by their names within the scenario's folder
+	files map[string]string // by name within the scenario's folder
 }
 
-// twinCase is one case of copying.
+// twinCase describes one instance of copying: its documents, the copied places, and how it must be found.
 type twinCase struct {
 	Docs    []string            `json:"docs"`
-	Spans   map[string][][2]int `json:"spans"`   // of the copied places, in code points
+	Spans   map[string][][2]int `json:"spans"`   // copied places, in code points
 	Sources []string            `json:"sources"` // in the library, or of a patchwork
-	Least   float64             `json:"least"`   // minimum share of the pair; 0: half of what was copied
+	Least   float64             `json:"least"`   // minimum proportion for the pair; 0: half of the copied text
 	Works   bool                `json:"works"`   // a list of references: naming the shared works is enough
 }
 
@@ -61,7 +61,7 @@ type innocents struct {
 	Docs []string `json:"docs"`
 }
 
-// folder returns the documents of a folder of the scenario, in order of name.
+// folder returns the documents in a folder of the scenario, in order of name.
 func (s *twinScenario) folder(name string) []Doc {
 	var out []Doc
 	for path, text := range s.files {
@@ -116,7 +116,7 @@ func twins(r *run) error {
 	return nil
 }
 
-// twins returns the scenarios whose names begin as wanted; none: all.
+// twins returns the scenarios whose names begin with any of want; empty: all.
 func (c corpusDir) twins(want []string) ([]*twinScenario, error) {
 	b, err := os.ReadFile(filepath.Join(string(c), twinsHalf, "truth.jsonl"))
 	if err != nil {
@@ -171,13 +171,13 @@ func (r *run) twin(ctx context.Context, n int, s *twinScenario) (_ *twinRow, err
 	return s.judge(seen), nil
 }
 
-// twinSeen holds the reports of a scenario's documents, and the lines of its batch.
+// twinSeen holds the reports of a scenario's documents and the lines of its batch.
 type twinSeen struct {
 	docs  map[string]*twinDoc
 	lines []line
 }
 
-// check checks the submissions of a scenario against its library.
+// check checks a scenario's submissions against its library.
 func (t *twinSeen) check(ctx context.Context, b *Bench, s *twinScenario, o site.CheckOptions) error {
 	if err := b.Add(ctx, s.folder("lib")); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (t *twinSeen) check(ctx context.Context, b *Bench, s *twinScenario, o site.
 	return nil
 }
 
-// batch compares the documents of a scenario with one another.
+// batch compares a scenario's documents with each other.
 func (t *twinSeen) batch(ctx context.Context, b *Bench, dir string, s *twinScenario, o site.CheckOptions) error {
 	docs := s.folder("docs")
 	var items []site.Item
@@ -240,7 +240,7 @@ func (t *twinSeen) add(lines any) error {
 	return err
 }
 
-// read reads the report of a document in the form that programs see.
+// read reads a document's report in the form that programs see.
 func (t *twinSeen) read(d Doc, rep *report.Report) error {
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, rep); err != nil {

@@ -10,12 +10,12 @@ import (
 	"concordat"
 )
 
-// The criterion: a case of copying is found if what was copied counts, or if a separate finding that counts or is to be
-// decided names the documents. The case is silent if it is not found and none of it is shown. An innocent document is accused
-// by a pair that counts, by such a finding, or by what a report covers. The criterion judges what programs see, so that
-// nothing passes that a user cannot read.
+// The criterion: a copying case is found if the copied text counts, or if a separate finding that counts or awaits a decision names the
+// documents. The case is silent if it is not found and none of it is shown. An innocent document is accused by a pair that counts, by
+// such a finding, or by the text that a report covers. The criterion judges what programs see, so that only information available to a
+// user counts.
 
-// line is a line of a batch, or a stretch of wording of a report, as programs see it.
+// line is a line of a batch, or a stretch of wording in a report, as programs see it.
 type line struct {
 	Type      string           `json:"type"`
 	A         string           `json:"a"`
@@ -34,7 +34,7 @@ type line struct {
 	Spans     []concordat.Span `json:"spans"`
 }
 
-// open reports whether a line is counted or to be decided.
+// open reports whether a line counts or awaits a decision.
 func (l *line) open() bool {
 	return l.Counted || l.Decide || l.ToDecide || slices.Contains([]string{"open", "undecided", "to_decide", "undetermined"}, l.State)
 }
@@ -61,7 +61,7 @@ func (l *line) places() []concordat.Span {
 	return l.Spans
 }
 
-// twinReport is the part of a report in JSON that the criterion reads. Spans are in code points.
+// twinReport is the part of a JSON report that the criterion reads. Spans are in code points.
 type twinReport struct {
 	Scores struct {
 		Covered float64 `json:"covered"`
@@ -94,7 +94,7 @@ type twinDoc struct {
 	report twinReport
 }
 
-// of counts the letters and digits that are in each of the sets.
+// of counts the letters and digits that are in every given set.
 func (d *twinDoc) of(sets ...[]bool) int {
 	n := 0
 letters:
@@ -122,7 +122,7 @@ func (d *twinDoc) set(spans ...concordat.Span) []bool {
 	return out
 }
 
-// held returns the spans in sources that count.
+// held returns the spans that count in sources.
 func (d *twinDoc) held() []bool {
 	var out []concordat.Span
 	for _, s := range d.report.Sources {
@@ -133,7 +133,7 @@ func (d *twinDoc) held() []bool {
 	return d.set(out...)
 }
 
-// shown returns what the report shows as found or as shared, whether it counts or not.
+// shown returns what the report shows as found or shared, whether or not it counts.
 func (d *twinDoc) shown() []bool {
 	var out []concordat.Span
 	add := func(s *concordat.Span) {
@@ -161,14 +161,14 @@ func (d *twinDoc) shown() []bool {
 	return shown
 }
 
-// copied holds the shares of a document's copied places, according to its report.
+// copied holds proportions for a document's copied places, according to its report.
 type copied struct {
 	doc            *twinDoc
 	set            []bool
 	letters        int
-	part           float64 // of the document that was copied
-	counted, shown float64 // of the copied places
-	over           float64 // of the document: share that counts but was not copied
+	part           float64 // proportion of the document that was copied
+	counted, shown float64 // proportion of the copied places
+	over           float64 // proportion of the document that counts but was not copied
 }
 
 func (d *twinDoc) copied(places [][2]int) copied {
@@ -186,7 +186,7 @@ func (d *twinDoc) copied(places [][2]int) copied {
 	return c
 }
 
-// found reports whether a stretch of the report that is counted or to be decided covers half of the copied places and names a holder.
+// found reports whether a stretch of the report that counts or awaits a decision covers half of the copied places and names a holder.
 func (c *copied) found(holders map[string]bool) bool {
 	r := &c.doc.report
 	return slices.ContainsFunc(slices.Concat(r.Wording, r.Rings, r.Groups, r.Findings), func(l line) bool {
@@ -213,7 +213,7 @@ func anyOf(a, b map[string]bool) bool {
 	return false
 }
 
-// holders returns the documents of a case, without one of them, and its sources.
+// holders returns the documents of a case, except one, and its sources.
 func (c *twinCase) holders(without string) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range slices.Concat(c.Docs, c.Sources) {
@@ -222,12 +222,12 @@ func (c *twinCase) holders(without string) map[string]bool {
 	return out
 }
 
-// twinRow is the result of a scenario, or of several.
+// twinRow is the result for one or several scenarios.
 type twinRow struct {
 	family                        string
 	guilty, found, listed, silent int
 	innocent, accused, suspected  int
-	worst                         float64 // share of a document that counts but was not copied
+	worst                         float64 // maximum proportion of a document that counts but was not copied
 }
 
 // judge compares the observations with the truth.
@@ -262,7 +262,7 @@ func (s *twinScenario) judge(t *twinSeen) *twinRow {
 	return row
 }
 
-// judgeCase judges one case of copying.
+// judgeCase judges one copying case.
 func (s *twinScenario) judgeCase(row *twinRow, t *twinSeen, pairs map[[2]string]float64, c *twinCase) {
 	var seen []copied
 	own, works, counted, shown := true, c.Works, true, true
@@ -310,7 +310,7 @@ func (s *twinScenario) judgeCase(row *twinRow, t *twinSeen, pairs map[[2]string]
 	}
 }
 
-// named reports whether a line names the documents of the case, few others, and at least half of the words that were copied.
+// named reports whether a line names the documents of the case, few others, and at least half of the copied words.
 func (c *twinCase) named(l *line, words int) bool {
 	of := l.names()
 	if len(c.Docs) == 1 {
@@ -328,8 +328,8 @@ func (c *twinCase) named(l *line, words int) bool {
 	return l.Words == nil || 2**l.Words >= words
 }
 
-// accusations returns, for each document, the largest share at which a pair or a separate finding names it although it did not copy
-// from, and was not copied by, the others named.
+// accusations returns, for each document, the largest proportion at which a pair or a separate finding names it with documents that
+// neither copied from it nor were copied by it.
 func (s *twinScenario) accusations(t *twinSeen, pairs map[[2]string]float64) map[string]float64 {
 	out := map[string]float64{}
 	accuse := func(of map[string]bool, share float64) {
@@ -402,10 +402,10 @@ func sumTwins(rows []*twinRow) (all *twinRow, families []*twinRow) {
 	return all, families
 }
 
-// names are documents of a line, given by name or as objects with a name.
+// names are the documents of a line, given by name or as objects with a name.
 type names []string
 
-// UnmarshalJSON reads a list of names or of objects; a number, such as the count of documents in reports, names none.
+// UnmarshalJSON decodes a list of names or objects; a number, such as the count of documents in reports, yields none.
 func (n *names) UnmarshalJSON(b []byte) error {
 	*n = nil
 	var list []json.RawMessage

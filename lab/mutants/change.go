@@ -14,21 +14,21 @@ import (
 
 // Change is one edit of one file: it replaces the bytes from Start to End with To.
 type Change struct {
-	File       string // from the root of the module
+	File       string // relative to the root of the module
 	Line       int
-	Func       string // the function or method that holds it, "" outside of functions
+	Func       string // enclosing function or method, "" outside of functions
 	Kind       string
 	Start, End int
 	From, To   string
-	Nth        int  // index among the changes of the function with the same From and To, from 0
-	InCase     bool // it is in the condition of a case, which coverage counts with the body after it
+	Nth        int  // index among the function's changes with the same From and To, from 0
+	InCase     bool // whether it is in the condition of a case, which coverage counts with the body after it
 	Form       form // how it can be switched on while the program runs
-	// For numeric operators: where the left operand ends and the right one begins, and the two operators.
+	// For numeric operators: the end of the left operand, the start of the right one, and the two operators.
 	LeftEnd, RightStart int
 	Op, ToOp            string
 }
 
-// Key names a change without its line, so that it can be found again after edits elsewhere.
+// Key identifies a change without its line, so that it can be found again after edits elsewhere.
 func (c Change) Key() string {
 	return strings.Join([]string{c.File, c.Func, strconv.Itoa(c.Nth), oneLine(c.From), oneLine(c.To)}, "\t")
 }
@@ -129,7 +129,7 @@ func (c *collector) replace(kind string, f form, n ast.Node, to string) {
 		Start: c.offset(n.Pos()), End: c.offset(n.End()), From: c.text(n), To: to, InCase: n.End() <= c.casesEnd, Form: f})
 }
 
-// visit records the changes at one node. Changes that do not compile are detected when they are run, and left out.
+// visit records the changes at one node. Changes that do not compile are detected and dropped when they are run.
 func (c *collector) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -165,7 +165,7 @@ func (c *collector) visit(n ast.Node) bool {
 	return true
 }
 
-// swapped lists the replacement for each operator.
+// swapped lists the replacements for each operator.
 var swapped = map[token.Token][]string{
 	token.EQL: {"!="}, token.NEQ: {"=="},
 	token.LSS: {"<=", ">="}, token.LEQ: {"<", ">"},
@@ -175,14 +175,14 @@ var swapped = map[token.Token][]string{
 	token.AND: {"|"}, token.OR: {"&"}, token.SHL: {">>"}, token.SHR: {"<<"}, token.AND_NOT: {"&"},
 }
 
-// numeric lists the operators of numbers.
+// numeric lists the operators on numbers.
 var numeric = []token.Token{token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.SHL, token.SHR, token.AND_NOT}
 
 func (c *collector) binary(n *ast.BinaryExpr) {
 	x, y := c.text(n.X), c.text(n.Y)
 	for _, op := range swapped[n.Op] {
 		if n.Op == token.EQL && y == "nil" || n.Op == token.NEQ && y == "nil" {
-			continue // the condition that contains it is changed as a whole
+			continue // the enclosing condition is changed as a whole
 		}
 		if slices.Contains(numeric, n.Op) {
 			c.replace("operator", formOf(n.Op.String()), n, x+" "+op+" "+y)
@@ -199,7 +199,7 @@ func (c *collector) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// literal changes a whole number by one. Zeros stay: most of them are indexes or ends of ranges next to operators.
+// literal changes a whole number by one. It does not change zeros, most of which are indexes or ends of ranges next to operators.
 func (c *collector) literal(n *ast.BasicLit) {
 	if n.Kind != token.INT {
 		return
@@ -223,14 +223,14 @@ func (c *collector) returned(n *ast.ReturnStmt) {
 	}
 }
 
-// statements removes one statement at a time, among those without which a block still compiles.
+// statements removes one statement at a time, where the block compiles without it.
 func (c *collector) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.ExprStmt:
 			f := formDropped
 			if call, ok := s.X.(*ast.CallExpr); ok && called(call) == "panic" {
-				f = formApart // a function may end there
+				f = formApart // a function can end there
 			}
 			c.replace("statement", f, s, "{}")
 		case *ast.IncDecStmt, *ast.DeferStmt:
@@ -273,7 +273,7 @@ func called(n *ast.CallExpr) string {
 	return ""
 }
 
-// apply returns the file with the change made. It fails if the file is not the one that was read.
+// apply returns the file with the change applied. It fails if the file differs from the one that was read.
 func (c Change) apply(src []byte) ([]byte, error) {
 	if c.End > len(src) || string(src[c.Start:c.End]) != c.From {
 		return nil, fmt.Errorf("%s:%d: the file has changed", c.File, c.Line)

@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// endTogether leaves the command as it is if there are no process groups.
+// endTogether leaves the command unchanged on systems without process groups.
 func endTogether(*exec.Cmd) {}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// endTogether makes the command a process group that is ended as a unit: go test starts the tests, and these may
-// start their own processes.
+// endTogether makes the command a process group that is ended as a unit: go test starts the tests, and these can start their own
+// processes.
 func endTogether(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,14 +1,14 @@
-// Mutants changes the code of packages one place at a time and runs their quick tests with each change: a change that no test
-// notices (a survivor) either breaks a promise that no test covers, or makes no difference. The second kind is listed with
-// its reason in equivalent.tsv and left out, so that a run shows what is new.
+// Mutants changes the code of packages one place at a time and runs their quick tests with each change. A change that no test notices (a
+// survivor) either breaks a promise that no test covers, or makes no difference. The second kind is listed with its reason in
+// equivalent.tsv and skipped, so that a run shows only new survivors.
 //
 //	bin/mutants -n 40 -seed 1 federation crypto
 //	bin/mutants -n 40 -seed 1 -tests site,site/answer site/answer
 //	bin/mutants -n 40 -seed 1 -together -tests site site site/ask site/batch
 //	bin/mutants -n 40 -seed 1 -together -tests 'site=Ask|Partner,site/ask' site/ask
 //
-// Which changes are drawn depends only on the seed and the sources. The tree is not touched: go test gets each mutant as an
-// overlay. Exit status 1: something survived.
+// The selection of changes depends only on the seed and the sources. The tree is not modified: go test gets each mutant as an overlay.
+// Exit status 1: something survived.
 package main
 
 import (
@@ -48,7 +48,7 @@ type options struct {
 	list     bool
 }
 
-// Result is a change, with its outcome.
+// Result is a change and its outcome.
 type Result struct {
 	Package string        `json:"package"`
 	File    string        `json:"file"`
@@ -98,7 +98,7 @@ func main() {
 	}
 }
 
-// measuredFolder returns the usual folder for measurements, or "" on a system that has none.
+// measuredFolder returns the usual folder for measurements, or "" on a system without one.
 func measuredFolder() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -149,8 +149,8 @@ func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 // Summary holds the figures of a package.
 type Summary struct {
 	Package   string `json:"summary_of"`
-	Changes   int    `json:"changes"` // all possible changes
-	Known     int    `json:"known"`   // of these changes, the number left out because of the list
+	Changes   int    `json:"changes"` // number of possible changes
+	Known     int    `json:"known"`   // number of these changes skipped because of the list
 	Drawn     int    `json:"drawn"`
 	Killed    int    `json:"killed"`
 	TimedOut  int    `json:"timed_out"`
@@ -158,16 +158,16 @@ type Summary struct {
 	Uncovered int    `json:"uncovered"`
 	Broken    int    `json:"broken"`
 	Apart     int    `json:"apart"`
-	NotRun    int    `json:"not_run"` // time ran out
+	NotRun    int    `json:"not_run"` // not run for lack of time
 }
 
-// runner runs the tests with one change at a time, prepare first.
+// runner runs the tests with one change at a time; call prepare first.
 type runner interface {
 	prepare(ctx context.Context) error
 	try(ctx context.Context, c Change) (State, error)
 }
 
-// pick draws from the changes of a package.
+// pick draws from a package's changes.
 func pick(o options, pkg string, all []Change, known map[string]string) ([]Change, Summary, error) {
 	s := Summary{Package: pkg}
 	files, err := regexp.Compile(o.files)
@@ -186,7 +186,7 @@ func pick(o options, pkg string, all []Change, known map[string]string) ([]Chang
 	return picked, s, nil
 }
 
-// mutate runs the mutants of packages with the tests of all of them if none are named, and returns how many survived.
+// mutate runs the packages' mutants with the named tests, or with all of them if none are named, and returns how many survived.
 func mutate(ctx context.Context, o options, root string, pkgs []string, known map[string]string, out, log io.Writer) (
 	survived int, err error) {
 	var all []Change
@@ -248,7 +248,7 @@ func mutate(ctx context.Context, o options, root string, pkgs []string, known ma
 	return survived, nil
 }
 
-// run runs the mutants of a package, and counts them.
+// run runs and counts a package's mutants.
 func (s *Summary) run(ctx context.Context, o options, r runner, picked []Change, out io.Writer) error {
 	for i, c := range picked {
 		if ctx.Err() != nil {
@@ -309,8 +309,8 @@ func show(out io.Writer, asJSON bool, r Result) error {
 	return err
 }
 
-// draw picks n changes: those whose keys hash lowest with the seed, so that an edit of one function does not
-// affect what is drawn elsewhere. They are in the order of the sources.
+// draw picks n changes, those whose keys have the lowest hashes with the seed, so that editing one function does not affect the selection
+// elsewhere. It returns them in the order of the sources.
 func draw(cs []Change, n int, seed uint64) []Change {
 	if n <= 0 || n >= len(cs) {
 		return cs

@@ -15,27 +15,26 @@ import (
 	"time"
 )
 
-// measured holds the measurements of the tests of one binary, kept between runs in a file of JSON lines, one for each test, each
-// preceded by a line break. A test is added as soon as it is measured, so that the next run continues where an interrupted one
-// stopped.
+// measured holds the measurements of one test binary, stored between runs in a file of JSON lines, one per test, each preceded by a line
+// break. A test is added as soon as it is measured, so that the next run continues where an interrupted one stopped.
 type measured struct {
-	path  string // "": nothing is kept
+	path  string // "": store nothing
 	tests map[string]measurement
 }
 
-// measurement is how long a test takes without a change, and which changes it reaches, by their numbers in the binary.
+// measurement is a test's duration without a change, and the changes that it reaches, by their numbers in the binary.
 type measurement struct {
 	Test    string        `json:"test"`
 	Took    time.Duration `json:"took_ns"`
 	Reaches []int         `json:"reaches"`
 }
 
-// keepMeasured is how long a measurement is kept if no run uses it.
+// keepMeasured is how long a measurement is kept without being used by a run.
 const keepMeasured = 14 * 24 * time.Hour
 
-// openMeasured reads what is known about a binary of tests that run in a folder. The binary contains the package with its
-// changes, its tests and everything that they use: if any of these differs, nothing is known, nor if the folder's testdata or a
-// CONCORDAT_* variable of the environment differs. Other files that tests read are not examined.
+// openMeasured reads the stored measurements for a binary of tests that run in a folder. The binary contains the package with its
+// changes, its tests and everything that they use. If any of these differs, or the folder's testdata, or a CONCORDAT_* variable of the
+// environment, there are no measurements. Other files read by tests are not considered.
 func openMeasured(cache, binary, folder string) (*measured, error) {
 	if cache == "" {
 		return &measured{}, nil
@@ -71,7 +70,7 @@ func openMeasured(cache, binary, folder string) (*measured, error) {
 	return m, nil
 }
 
-// add stores the measurement of a test.
+// add stores a test's measurement.
 func (m *measured) add(one measurement) error {
 	if m.path == "" {
 		return nil
@@ -84,11 +83,11 @@ func (m *measured) add(one measurement) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append([]byte{'\n'}, line...)) // the previous line may be incomplete
+	_, err = f.Write(append([]byte{'\n'}, line...)) // the previous line might be incomplete
 	return errors.Join(err, f.Close())
 }
 
-// measuredKey names the content of a binary and of what its tests read.
+// measuredKey identifies the content of a binary and of what its tests read.
 func measuredKey(binary, folder string) (string, error) {
 	h := sha256.New()
 	paths := []string{binary}
@@ -124,7 +123,7 @@ func hashFile(h io.Writer, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// forget removes the measurements that were last requested before a given time.
+// forget removes the measurements last used before a given time.
 func forget(cache string, before time.Time) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// State is the fate of a change.
+// State is the outcome of a change.
 type State string
 
-// The states.
+// These are the states.
 const (
 	Killed    State = "killed"
 	TimedOut  State = "timeout"   // counts as killed
 	Survived  State = "survived"  // tests ran its line and passed
 	Uncovered State = "uncovered" // no test runs its line: it survives without being run
-	Broken    State = "broken"    // it does not compile, and does not count
-	Apart     State = "apart"     // it compiles, but not together with others: it was not run
+	Broken    State = "broken"    // it does not compile and does not count
+	Apart     State = "apart"     // it compiles, but not together with others, and was not run
 )
 
 // tester runs tests with one change at a time.
@@ -32,19 +32,19 @@ type tester struct {
 	root    string
 	pkgs    []string // the changed packages: one, unless several are built together
 	tests   []string // packages whose tests are run
-	only    string   // -run
-	dir     string   // for overlays and binaries
+	only    string   // value of -run
+	dir     string   // folder for overlays and binaries
 	limit   time.Duration
-	short   bool // the tests are run with -short
+	short   bool // whether the tests run with -short
 	blind   bool // coverage is unknown, so every change is run
 	covered map[string][]span
 	log     io.Writer // reports progress
 }
 
-// span is lines that a test runs, both ends included.
+// span is a range of lines that a test runs, including both ends.
 type span struct{ from, to int }
 
-// prepare runs the tests without a change: they must pass, their time determines the limit of a mutant, and their coverage says
+// prepare runs the tests without a change: they must pass, their time determines the time limit of a mutant, and their coverage shows
 // which mutants need no run.
 func (t *tester) prepare(ctx context.Context) error {
 	profile := filepath.Join(t.dir, "cover")
@@ -114,7 +114,7 @@ func (t *tester) covers(c Change) bool {
 	return false
 }
 
-// try runs the tests with the change, through an overlay: the tree is not touched.
+// try runs the tests with the change through an overlay, without modifying the tree.
 func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	if !t.blind && !c.InCase && !t.covers(c) {
 		return Uncovered, nil
@@ -126,8 +126,8 @@ func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	return stateBy(ctx, t.limit, func(limit time.Duration) (string, error) { return t.gotest(ctx, limit, "-overlay="+list) })
 }
 
-// stateBy returns the outcome of a change from the tests that run starts. If they exceed the limit, they are run again
-// with three times the limit: the machine may have been busy.
+// stateBy returns the outcome of a change from the tests that run starts. If they exceed the limit, they are run again with three times
+// the limit, since the machine might have been busy.
 func stateBy(ctx context.Context, limit time.Duration, run func(limit time.Duration) (string, error)) (State, error) {
 	out, err := run(limit)
 	if late(out, err) && ctx.Err() == nil {
@@ -146,7 +146,7 @@ func stateBy(ctx context.Context, limit time.Duration, run func(limit time.Durat
 	return Killed, nil
 }
 
-// overlay writes the file with the change made, and returns the path of the overlay that passes it to the Go command.
+// overlay writes the file with the change applied, and returns the path of the overlay that passes it to the Go command.
 func (t *tester) overlay(c Change) (string, error) {
 	path := filepath.Join(t.root, c.File)
 	src, err := os.ReadFile(path)
@@ -166,7 +166,7 @@ func (t *tester) overlay(c Change) (string, error) {
 	return list, errors.Join(os.WriteFile(with, changed, 0o600), os.WriteFile(list, overlay, 0o600))
 }
 
-// late reports whether tests were ended by the limit.
+// late reports whether the limit ended the tests.
 func late(out string, err error) bool {
 	return strings.Contains(out, "panic: test timed out") || errors.Is(err, context.DeadlineExceeded)
 }
@@ -183,7 +183,7 @@ func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string
 	for _, pkg := range t.tests {
 		args = append(args, "./"+pkg)
 	}
-	return t.command(ctx, limit+time.Minute, t.root, nil, "go", args...) // a minute to build
+	return t.command(ctx, limit+time.Minute, t.root, nil, "go", args...) // with a minute for building
 }
 
 // command runs a command and returns its output. The command, and everything that it started, end at the
@@ -193,7 +193,7 @@ func (t *tester) command(ctx context.Context, limit time.Duration, dir string, e
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	// Remains of interrupted tests are removed with the folder.
+	// Leftovers of interrupted tests are removed with the folder.
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+t.dir), env...)
 	endTogether(cmd)
 	cmd.WaitDelay = 10 * time.Second

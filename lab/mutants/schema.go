@@ -12,16 +12,16 @@ import (
 // form is how a change is written so that it can be switched on while the program runs.
 type form int
 
-// The forms.
+// These are the forms.
 const (
-	formApart   form = iota // it cannot be switched
+	formApart   form = iota // not switchable
 	formTruth               // a condition: both versions are present, and one is evaluated
 	formValue               // a value: both versions are evaluated, and neither calls anything
 	formNumber              // + - * / of numbers
 	formWhole               // operators of whole numbers
 	formShift               // << and >>
-	formDropped             // a statement that is left out
-	formNoError             // a call that returns an error and is left out
+	formDropped             // an omitted statement
+	formNoError             // an omitted call that returns an error
 )
 
 // formOf returns the form of an arithmetic operator.
@@ -35,15 +35,15 @@ func formOf(op string) form {
 	return formWhole
 }
 
-// marked tells the compiler that the code written for a change is in a separate file, named by the change's number,
-// and that what follows is in the file of the change around it, if there is one: a compiler reports no columns
-// beyond 255. The space separates it from a preceding /.
+// marked tells the compiler that the code written for a change is in a separate file, named by the change's number, and that the code
+// after it is in the file of the enclosing change, if any. This is necessary because a compiler reports no columns beyond 255. The space
+// separates it from a preceding /.
 func marked(k, around int, s string) string {
 	return fmt.Sprintf(" /*line mutant%d.go:1:1*/%s/*line mutant%d.go:1:1*/", k, s, cmp.Or(around, k))
 }
 
-// schema returns the source of a file with all the changes in it, each after its number (Untch, Offutt and Harrold 1993,
-// Mutation analysis using mutant schemata). Spans of changes are nested or disjoint, like those of syntax.
+// schema returns the source of a file with all its changes, each after its number (Untch, Offutt and Harrold 1993, Mutation analysis
+// using mutant schemata). Spans of changes are nested or disjoint, like syntax.
 func schema(src []byte, cs []Change, number map[string]int) string {
 	in := slices.Clone(cs)
 	slices.SortStableFunc(in, func(a, b Change) int {
@@ -55,8 +55,7 @@ func schema(src []byte, cs []Change, number map[string]int) string {
 	return between(src, 0, len(src), in, 0, number)
 }
 
-// between writes the bytes from start to end with the changes within them, the outermost first; around is the number
-// of the change that contains them.
+// between writes the bytes from start to end with the changes within them, outermost first; around is the number of the enclosing change.
 func between(src []byte, start, end int, cs []Change, around int, number map[string]int) string {
 	var out strings.Builder
 	at := start
@@ -91,8 +90,7 @@ func switched(src []byte, same, inner []Change, around int, number map[string]in
 			between(src, one.RightStart, one.End, right, k, number), one.Op, one.ToOp))
 	}
 	text := between(src, one.Start, one.End, inner, number[one.Key()], number)
-	// A statement can be a single call: the code that leaves out the statement goes around the code that changes
-	// the call.
+	// A statement can be a single call: the code that omits the statement goes around the code that changes the call.
 	for _, c := range slices.SortedStableFunc(slices.Values(same), func(a, b Change) int { return dropsLast(a) - dropsLast(b) }) {
 		k := number[c.Key()]
 		switch c.Form {
@@ -121,7 +119,7 @@ var (
 	placeOfError = regexp.MustCompile(`^\S*mutant(\d+)\.go:\d+`)
 )
 
-// faulty returns the numbers of the changes that a compiler rejects: those that a message quotes, or the one at its position.
+// faulty returns the numbers of the changes that a compiler rejects: those quoted in a message, or the one at its position.
 func faulty(messages string) map[int]bool {
 	out := map[int]bool{}
 	for line := range strings.Lines(messages) {
@@ -138,7 +136,8 @@ func faulty(messages string) map[int]bool {
 	return out
 }
 
-// switches is the file that a package gets for switching its changes: its name, and the number of changes plus one.
+// switches is the file added to a package for switching its changes; its parameters are the package's name, and the number of changes
+// plus one.
 const switches = `package %s
 
 import (

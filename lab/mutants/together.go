@@ -17,16 +17,15 @@ import (
 	"time"
 )
 
-// together runs the tests of packages that are built once with all the changes in them, drawn or not: what is measured with
-// that binary is valid for every draw, and is kept. The environment says which change is made, also to processes that a test
-// starts. A process that is given its own environment, as by extract/sandbox, runs without a change, and what only it reaches
-// counts as reached by no test. Each test is first run by itself and records which places it reaches: with a change, only the
-// tests that reach it are run, the quickest first.
+// together runs the tests of packages that are built once with all their changes, drawn or not. Measurements with that binary are valid
+// for every draw and are stored. The environment selects the change, also for processes that a test starts. A process that gets its own
+// environment, for example from extract/sandbox, runs without a change, and code that only it reaches counts as reached by no test. Each
+// test first runs by itself and records the places that it reaches. With a change, only the tests that reach it run, the quickest first.
 type together struct {
 	*tester
 	changes []Change
 	number  map[string]int // by Key, from 1
-	apart   map[int]bool   // those that cannot be switched, by number
+	apart   map[int]bool   // numbers of changes that cannot be switched
 	alone   []oneTest
 	cache   string // folder for measurements
 }
@@ -36,7 +35,7 @@ type oneTest struct {
 	pkg, binary, name string
 	took              time.Duration
 	reaches           map[int]bool
-	kept              bool // by an earlier run: this one has not seen it pass without a change
+	kept              bool // measured by an earlier run: this run has not seen it pass without a change
 }
 
 // quickFirst is how many of the quickest tests that reach a place are run before the others.
@@ -51,8 +50,8 @@ func newTogether(t *tester, cs []Change, cache string) *together {
 	return g
 }
 
-// prepare builds the tests and runs by itself each one that was not measured before. All must pass, at the second
-// attempt at the latest. It takes minutes, and reports its progress.
+// prepare builds the tests and runs each one that was not measured before by itself. All must pass on the first or second attempt. It
+// takes minutes and reports its progress.
 func (g *together) prepare(ctx context.Context) error {
 	fmt.Fprintf(g.log, "building %s with %d changes\n", strings.Join(g.pkgs, ", "), len(g.changes))
 	overlay, err := g.compile(ctx)
@@ -72,7 +71,7 @@ func (g *together) prepare(ctx context.Context) error {
 	return nil
 }
 
-// measureAll builds the tests of a package and runs by itself each one that matches only and was not measured before.
+// measureAll builds a package's tests and runs each one that matches only and was not measured before by itself.
 func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay string) error {
 	fmt.Fprintf(g.log, "building the tests of %s\n", pkg)
 	out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
@@ -80,7 +79,7 @@ func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay st
 		return fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
 	}
 	if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
-		return nil // it has no tests
+		return nil // the package has no tests
 	}
 	names, err := g.names(ctx, pkg, only, binary)
 	if err != nil {
@@ -96,7 +95,7 @@ func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay st
 		m, kept := known.tests[name]
 		if !kept {
 			m, err = g.measure(ctx, pkg, binary, name)
-			if err != nil && ctx.Err() == nil { // the machine may have been too busy for it
+			if err != nil && ctx.Err() == nil { // the machine might have been too busy for it
 				m, err = g.measure(ctx, pkg, binary, name)
 			}
 			if err != nil {
@@ -137,11 +136,11 @@ func (g *together) compile(ctx context.Context) (string, error) {
 	}
 }
 
-// build compiles the packages with an overlay and keeps nothing.
+// build compiles the packages with an overlay and discards the result.
 func (g *together) build(ctx context.Context, list string, flags ...string) (string, error) {
 	args := append([]string{"build", "-overlay=" + list}, flags...)
 	if len(g.pkgs) == 1 {
-		args = append(args, "-o", os.DevNull) // it may be a program
+		args = append(args, "-o", os.DevNull) // it might be a program
 	}
 	for _, pkg := range g.pkgs {
 		args = append(args, "./"+pkg)
@@ -149,7 +148,7 @@ func (g *together) build(ctx context.Context, list string, flags ...string) (str
 	return g.command(ctx, 20*time.Minute, g.root, nil, "go", args...)
 }
 
-// write makes the overlay with the changes that can be switched at present.
+// write creates the overlay with the changes that can currently be switched.
 func (g *together) write(list string) error {
 	replace := map[string]string{}
 	for i, pkg := range g.pkgs {
@@ -168,7 +167,7 @@ func (g *together) write(list string) error {
 	return os.WriteFile(list, overlay, 0o600)
 }
 
-// writePackage writes the files of a package that have changes, and the file that switches them.
+// writePackage writes a package's files with changes, and the file that switches them.
 func (g *together) writePackage(pkg, in string, replace map[string]string) error {
 	paths, err := filepath.Glob(filepath.Join(g.root, pkg, "*.go"))
 	if err != nil {
@@ -248,11 +247,11 @@ func (g *together) measure(ctx context.Context, pkg, binary, name string) (measu
 		m.Reaches = append(m.Reaches, k)
 	}
 	slices.Sort(m.Reaches)
-	m.Reaches = slices.Compact(m.Reaches) // processes that a test starts record the same
+	m.Reaches = slices.Compact(m.Reaches) // processes started by a test record the same places
 	return m, nil
 }
 
-// try runs the tests that reach a change with the change made.
+// try runs the tests that reach a change with the change active.
 func (g *together) try(ctx context.Context, c Change) (State, error) {
 	k := g.number[c.Key()]
 	if g.apart[k] {
@@ -275,7 +274,7 @@ func (g *together) try(ctx context.Context, c Change) (State, error) {
 	return state, err
 }
 
-// with runs some tests with a change, those of each package in one process.
+// with runs some tests with a change, each package's tests in one process.
 func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, error) {
 	for len(tests) > 0 {
 		first := tests[0]
@@ -309,8 +308,8 @@ func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, err
 	return Survived, nil
 }
 
-// confirm runs without a change the tests that failed with one, if only an earlier run measured them: what they read may have
-// changed since. Their output says which ones failed; if it names none, all are run.
+// confirm runs the tests that failed with a change again without it, if only an earlier run measured them, since what they read might
+// have changed. The output shows which tests failed; if it names none, confirm runs all.
 func (g *together) confirm(ctx context.Context, binary string, names []string, out string) error {
 	failed := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(out, "--- FAIL: "+name+" ") })
 	if len(failed) == 0 {

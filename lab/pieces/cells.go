@@ -13,5 +13,5 @@ in the public domain. No text is in it.`
 // Sample is a sentence from which cells are learned.
 type Sample = fit.Sample
 
-// MakeCells returns the bytes of cells learned from sentences. The same sentences in the same order give the same bytes.
+// MakeCells returns encoded cells learned from sentences. The same sentences in the same order give the same bytes.
 func MakeCells(samples []Sample) []byte { return fit.Cells(samples, cellsNotice) }

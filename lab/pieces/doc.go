@@ -1,2 +1,2 @@
-// Package pieces makes the table of package meaning from the weights of an encoder.
+// Package pieces creates the table of package meaning from the weights of an encoder.
 package pieces

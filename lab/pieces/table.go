@@ -15,16 +15,16 @@ Licence of the model: MIT, copyright Microsoft Corporation. Its pieces and their
 (MIT, copyright Facebook). The axes were chosen by verses of the Bible in English, Chinese, German and French that say the same,
 of translations in the public domain; no text is in the table.`
 
-// Verse is a sentence of a translation. Verses with the same place say the same.
+// Verse is a sentence of a translation. Verses with the same place have the same meaning.
 type Verse struct{ Language, Place, Text string }
 
-// ridge is the part of the mean variance within places that is added to each direction: with less, directions about which the
-// verses reveal little would count too much.
+// ridge is the part of the mean variance within places that is added to each direction; with less, directions about which the verses
+// reveal little would count too much.
 const ridge = 0.1
 
-// Make returns the bytes of a table: the rows of the pieces of Latin and Han script, each of length 1, on the axes along which
-// verses differ most relative to translations of the same verse (linear discriminant analysis, Fisher 1936, with the place as
-// class). The same verses in the same order give the same bytes.
+// Make returns an encoded table with the rows of the pieces of Latin and Han script, each of length 1. Its axes are those along which
+// verses differ most relative to translations of the same verse (linear discriminant analysis, Fisher 1936, with the place as class). The
+// same verses in the same order give the same bytes.
 func Make(w *Weights, verses []Verse) ([]byte, error) {
 	p := meaning.Parts{Unknown: w.Unknown, Norms: w.Norms, Notice: notice}
 	var at []int
@@ -58,8 +58,8 @@ func Make(w *Weights, verses []Verse) ([]byte, error) {
 	return meaning.Encode(p)
 }
 
-// scatters returns the covariance of the rows of verses, each being the mean of its pieces' rows minus the mean of its language,
-// within places and overall. at are the rows of the table's pieces.
+// scatters returns the covariance of the verses' rows within places and overall. Each row is the mean of the verse's piece rows minus the
+// mean of its language. at lists the rows of the table's pieces.
 func (w *Weights) scatters(t *meaning.Table, at []int, verses []Verse) (within, all [][]float64) {
 	type sum struct {
 		of []float64
@@ -121,8 +121,8 @@ func (w *Weights) scatters(t *meaning.Table, at []int, verses []Verse) (within, 
 	return within, all
 }
 
-// discriminant returns, as columns, the axes along which all is greatest if within is scaled to one, the
-// greatest first. It changes within.
+// discriminant returns, as columns, the axes along which all is greatest if within is scaled to one, greatest first. It overwrites
+// within.
 func discriminant(within, all [][]float64) [][]float64 {
 	n, trace := len(within), 0.0
 	for i := range within {

@@ -11,21 +11,20 @@ import (
 	"concordat/meaning"
 )
 
-// Weights are the parts of a model from which a table is made: the pieces of its tokenizer's language model,
-// and a vector for each.
+// Weights are the parts of a model needed to create a table: the pieces of its tokenizer's language model, and a vector for each.
 type Weights struct {
 	Pieces  []meaning.Piece // by number; pieces that represent no text are empty
 	Unknown float32         // score of a character without a piece
 	Norms   map[rune]string
 	Width   int
-	rows    []byte // Width/32 blocks for each piece, each a half float and 32 four-bit numbers
+	rows    []byte // Width/32 blocks per piece, each a half float and 32 four-bit numbers
 }
 
 const (
 	blockNumbers = 32
 	blockBytes   = 2 + blockNumbers/2
 	maxWidth     = 1 << 12
-	// unknownBelow is how much less probable than the rarest piece an unknown character is.
+	// unknownBelow is how much less probable an unknown character is than the rarest piece.
 	unknownBelow = 10
 	wordMark     = '▁' // represents the space before a word
 )
@@ -76,7 +75,7 @@ func ReadWeights(b []byte) (*Weights, error) {
 	return w, w.findRows(r)
 }
 
-// findRows finds the tensor emb.word in the directory of tensors.
+// findRows finds the tensor emb.word in the tensor directory.
 func (w *Weights) findRows(r *cursor) error {
 	for range r.uint32() {
 		name := string(r.bytes(int(r.byte()) | int(r.byte())<<8))
@@ -98,7 +97,7 @@ func (w *Weights) findRows(r *cursor) error {
 	return fmt.Errorf("%w: no rows of words", errWeights)
 }
 
-// row writes the vector of a piece, normalised to length 1, into dst.
+// row writes the vector of a piece, normalised to length 1, to dst.
 func (w *Weights) row(piece int, dst []float64) {
 	blocks := w.Width / blockNumbers
 	sum := 0.0
@@ -120,7 +119,7 @@ func (w *Weights) row(piece int, dst []float64) {
 	}
 }
 
-// half returns the value of a half float, which is finite.
+// half returns the value of a half float, which must be finite.
 func half(h uint16) float64 {
 	sign, exponent, mantissa := 1.0, int(h>>10&31), float64(h&1023)/1024
 	if h&0x8000 != 0 {
@@ -132,7 +131,7 @@ func half(h uint16) float64 {
 	return sign * math.Ldexp(1+mantissa, exponent-15)
 }
 
-// known reports whether a piece belongs in the table: it is in a script for which the table is made, or has no letters.
+// known reports whether a piece belongs in the table: it is in a script that the table covers, or has no letters.
 func known(text string) bool {
 	if text == "" || !utf8.ValidString(text) {
 		return false
@@ -145,7 +144,7 @@ func known(text string) bool {
 	return true
 }
 
-// cursor reads numbers from bytes; after the end it returns zeros and records that.
+// cursor reads numbers from bytes; beyond the end, it returns zeros and records that.
 type cursor struct {
 	b     []byte
 	at    int

@@ -10,8 +10,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// adopt makes this process the parent of processes whose own parent has ended, for example those of a browser: only the
-// process that waits for another learns what that used (prctl(2), PR_SET_CHILD_SUBREAPER).
+// adopt makes this process the parent of processes whose own parent has ended, for example a browser's. Only the process that waits for
+// another learns its resource use (prctl(2), PR_SET_CHILD_SUBREAPER).
 func adopt() error {
 	const setChildSubreaper = 36
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); err != 0 {
@@ -20,7 +20,7 @@ func adopt() error {
 	return nil
 }
 
-// grace is how long processes that tests left behind may continue.
+// grace is how long processes left behind by tests may continue.
 const grace = 10 * time.Second
 
 // cost runs a binary in a folder and returns the processor time used by it and everything that it started.
@@ -48,7 +48,7 @@ func cost(dir, binary string, args ...string) (used time.Duration, passed bool, 
 			return 0, false, err
 		case pid == p.Pid:
 			passed = status.Exited() && status.ExitStatus() == 0
-			// Remaining processes end by themselves, or with their group.
+			// Remaining processes end by themselves or with their group.
 			left = time.AfterFunc(grace, func() { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) })
 		}
 	}

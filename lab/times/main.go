@@ -1,9 +1,9 @@
-// Times measures what the tests of each package cost in processor time, in the usual form and with -short: that is, what go test
-// ./PACKAGE runs, without building it, but including the processes that tests start.
+// Times measures the processor time of each package's tests, in the usual form and with -short. It measures the tests that go test
+// ./PACKAGE runs, without building them, but including the processes that they start.
 //
 //	bin/times index site/...
 //
-// Without arguments it measures all packages. Exit status 1: tests failed, or a package is over its bound.
+// Without arguments, it measures all packages. Exit status 1: tests failed, or a package is over its bound.
 package main
 
 import (

@@ -43,9 +43,8 @@ const styles = xmlHead + `<w:styles ` + wordNS + `>` +
 	`<w:pPr><w:keepNext/><w:spacing w:before="240"/><w:outlineLvl w:val="0"/></w:pPr><w:rPr><w:b/><w:sz w:val="26"/></w:rPr></w:style>` +
 	`</w:styles>`
 
-// writeDocx returns the paragraphs as an Office Open XML text document (ECMA-376). Its parts are
-// stored without compression, since compressed bytes may differ between versions of the
-// compressor.
+// writeDocx returns the paragraphs as an Office Open XML text document (ECMA-376). It stores the parts without compression, since
+// compressed bytes can differ between versions of the compressor.
 func writeDocx(paragraphs []paragraph) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -97,7 +96,7 @@ func coreXML(title string) string {
 func escape(s string) string {
 	var b bytes.Buffer
 	if err := xml.EscapeText(&b, []byte(s)); err != nil {
-		panic(err) // a bytes.Buffer takes everything
+		panic(err) // writing to a bytes.Buffer cannot fail
 	}
 	return b.String()
 }

@@ -13,8 +13,7 @@ import (
 
 var tag = regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`)
 
-// loadLibrary returns the text of each document, with white space folded, by its path; rows of a
-// table are under path#id.
+// loadLibrary returns the text of each document by path, with white space folded; rows of a table have the path path#id.
 func loadLibrary(library fs.FS) (map[string]string, error) {
 	docs := map[string]string{}
 	err := fs.WalkDir(library, ".", func(name string, d fs.DirEntry, err error) error {
@@ -74,7 +73,7 @@ func tokens(s string) []string {
 	return all
 }
 
-// overlap returns the share of the pairs of neighbouring tokens of s that t also has, to 2 digits.
+// overlap returns the proportion of pairs of neighbouring tokens of s that t also contains, to 2 digits.
 func overlap(s, t string) float64 {
 	have := map[string]bool{}
 	for _, g := range grams(t, 2) {

@@ -1,11 +1,10 @@
-// Command demo makes the submission of the demonstration, a DOCX, and truth.json, the list of what it
-// reuses, from submission.txt. Run go -C lab run ./gen/demo
+// Command demo creates the submission of the demonstration, a DOCX file, and truth.json, the list of what it reuses, from submission.txt.
+// Run go -C lab run ./gen/demo
 //
-// In submission.txt "# " begins the title and "## " a heading; every other line is a paragraph. A
-// passage taken from the library is between [[kind document]] and [[/]]; if its wording was
-// changed, the first and the last words of the original follow the document: "from" ... "to". The
-// kinds are verbatim; quote, which is verbatim in quotation marks; near, with some words changed;
-// and paraphrase, with the order of the clauses also changed.
+// In submission.txt, "# " begins the title and "## " a heading; every other line is a paragraph. A passage taken from the library is
+// between [[kind document]] and [[/]]; if its wording was changed, the document is followed by the original's first and last words:
+// "from" ... "to". The kinds are verbatim; quote, which is verbatim in quotation marks; near, with some words changed; and paraphrase,
+// with the order of the clauses also changed.
 package main
 
 import (
@@ -32,7 +31,7 @@ const (
 	truthPath      = "truth.json"
 )
 
-// A paragraph of the submission, with the reused passages in it.
+// A paragraph of the submission, with its reused passages.
 type paragraph struct {
 	style    string // Title, Heading1 or empty
 	text     string
@@ -57,7 +56,7 @@ func run() error {
 	return os.WriteFile("../demo/"+truthPath, truth, 0o644)
 }
 
-// generate returns the two files. All faults of the manuscript are reported together.
+// generate returns the two files. It reports all faults of the manuscript together.
 func generate(library fs.FS) (docx, truth []byte, err error) {
 	docs, err := loadLibrary(library)
 	if err != nil {
@@ -89,7 +88,7 @@ var (
 
 func parse(text string, docs map[string]string) (all []paragraph, own []string, err error) {
 	var faults []error
-	references := false // what follows that heading was written by others
+	references := false // text after that heading was written by others
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" {

@@ -1,11 +1,11 @@
 // Command segment writes the tables of package segment. Run it with go generate ./segment.
 //
-// segment/data/runes.bin.gz, the rune table, is made from the Unicode data of the Go distribution and
-// golang.org/x/text, and from OpenCC's table of traditional and simplified characters (TSCharacters.txt, Apache-2.0);
-// segment/data/weights.bin.gz is made from the Chinese dictionary next to it.
+// It creates segment/data/runes.bin.gz, the rune table, from the Unicode data of the Go distribution and golang.org/x/text, and from
+// OpenCC's table of traditional and simplified characters (TSCharacters.txt, Apache-2.0). It creates segment/data/weights.bin.gz from the
+// Chinese dictionary next to it.
 //
-// The tables are committed: fingerprints must not change with a toolchain. Running it again with
-// newer Unicode data makes a new table version, and so new schemes.
+// The tables are committed, because fingerprints must not change with a toolchain. Running it again with newer Unicode data creates a new
+// table version and thus new schemes.
 package main
 
 import (
@@ -27,10 +27,9 @@ import (
 //go:embed TSCharacters.txt
 var simplified string
 
-// looks maps letters of other scripts to the Latin letters that they look like, with upper and
-// lower case kept apart: matching folds all of them on both sides, so real Greek or Russian text
-// keeps its distinctions (the map is injective within a script and case) while disguised Latin
-// is undone. Selected from Unicode Technical Standard 39, confusables.txt, single letters only.
+// looks maps letters of other scripts to the Latin letters that they look like, separately for upper and lower case. Matching folds both
+// sides, so real Greek or Russian text keeps its distinctions (the map is injective within a script and case), while disguised Latin is
+// restored. The letters are single letters from Unicode Technical Standard 39, confusables.txt.
 var looks = pairs(
 	// Cyrillic; the small letters of В К М Н Т follow their capitals, so that case stays consistent.
 	"АaВbСcЕeНhІiЈjКkМmОoРpЅsТtУyХxԛqԜwԁdӀlҮy"+
@@ -149,9 +148,8 @@ func lower(r rune) rune {
 
 func word(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
 
-// dropped reports whether r vanishes without separating: format characters (zero-width,
-// bidirectional controls, soft hyphen), variation selectors, and the vowel marks and the
-// elongation of Arabic and Hebrew, which writers add and leave out freely.
+// dropped reports whether r vanishes without separating: format characters (zero-width, bidirectional controls, soft hyphen), variation
+// selectors, and the optional vowel marks and elongation of Arabic and Hebrew.
 func dropped(r rune) bool {
 	switch {
 	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):

@@ -13,10 +13,10 @@ import (
 	"strconv"
 )
 
-// weights writes the logarithm of the share of each count in the Chinese dictionary: the counts in ascending order,
-// each as the unsigned varint of its difference from the previous one, followed by eight bytes, little-endian. The
-// table is committed because the last bit of a sum decides between paths of equal weight, and math.Log need not
-// round alike on every machine; these values are correctly rounded, as those of the C library are.
+// weights writes the logarithm of each count's proportion in the Chinese dictionary: the counts in ascending order, each as the unsigned
+// varint of its difference from the previous one, followed by eight bytes, little-endian. The table is committed because the last bit of
+// a sum decides between paths of equal weight, and math.Log can round differently on different machines; these values are correctly
+// rounded, like the C library's.
 func weights(dictionary, to string) error {
 	packed, err := os.ReadFile(dictionary)
 	if err != nil {

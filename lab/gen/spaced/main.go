@@ -1,6 +1,6 @@
-// Command spaced writes segment/spaced/data/english.txt.gz from the SCOWL word lists in the given folder: the words
-// of sizes up to 50 from all varieties of English, in lower-case ASCII letters, each with its smallest size. The
-// result is committed: fingerprints must not change with the lists.
+// Command spaced writes segment/spaced/data/english.txt.gz from the SCOWL word lists in the given folder: the words of sizes up to 50
+// from all varieties of English, in lower-case ASCII letters, each with its smallest size. The result is committed, because fingerprints
+// must not change with the lists.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 				log.Fatal(err)
 			}
 			for _, w := range strings.Fields(string(b)) {
-				// Words of two letters are function words; the lists contain many that are names of letters.
+				// Two-letter words are function words; the lists contain many that are names of letters.
 				if strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == "" && len(w) > 2 && size[w] == "" {
 					size[w] = s
 				}

@@ -1,4 +1,4 @@
-// Stock makes the public stock of wording from the given sources, the roots of unpacked packages:
+// Stock creates the public stock of wording from the given sources, the roots of unpacked packages:
 //
 //	apt-get download texlive-publishers texlive-publishers-doc texlive-latex-extra texlive-lang-chinese texlive-lang-german \
 //	    texlive-lang-italian base-files mediawiki manpages-{es,fr,it,nl,pl,pt-br,ru}
@@ -6,12 +6,12 @@
 //	pip download --no-deps allofplos==0.11.1 && unzip allofplos-*.whl -d ROOT/allofplos
 //	go -C lab run ./gen/stock ROOT > align/wording/stock/public.txt
 //
-// The copyright files are those of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes
-// and templates for theses it takes the paragraphs that declare something, without markup, if the file or its README says that
-// it is under the LaTeX Project Public License, the GNU GPL or the MIT licence; from base-files and the copyright files of
-// packages the texts of licences; from translated manual pages, from the messages of a wiki and from doclicense statements in
-// other languages about licences and about one's own work; and from articles under CC BY the sentences on statistics and
-// ethics that have little content of their own because other articles have most of their runs of words.
+// It reads the copyright files of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes and
+// templates for theses, it takes declarative paragraphs without markup, if the file or its README states the LaTeX Project Public
+// License, the GNU GPL or the MIT licence. From base-files and the packages' copyright files, it takes licence texts. From translated
+// manual pages, the messages of a wiki and doclicense, it takes statements in other languages about licences and about one's own work.
+// From articles under CC BY, it takes sentences on statistics and ethics with little content of their own, because other articles contain
+// most of their runs of words.
 package main
 
 import (
@@ -40,11 +40,11 @@ func main() {
 // granting are the packages whose copyright files are read.
 var granting = []string{"apt", "curl", "git", "libexpat1", "libx11-6", "nodejs", "openssl", "python3", "vim", "zlib1g"}
 
-// languages are the files of messages that are read.
+// languages are the message files to read.
 var languages = []string{"de.json", "en.json", "es.json", "fr.json", "it.json",
 	"nl.json", "pl.json", "pt.json", "pt-br.json", "ru.json", "zh-hans.json"}
 
-// licences lists the licences that the head of a file may name, in order of preference.
+// licences lists the licences that the head of a file can name, in order of preference.
 var licences = []struct {
 	name string
 	says *regexp.Regexp
@@ -54,10 +54,10 @@ var licences = []struct {
 	{"MIT", regexp.MustCompile(`(?i)\bMIT\b`)},
 }
 
-// declares are words; a paragraph of a declaration contains at least two of them.
+// declares matches words of declarations; a paragraph of a declaration contains at least two of them.
 var declares = regexp.MustCompile(`(?i)\bhereby\b|\bI (?:further )?(?:declare|certify|confirm|authori[sz]e|understand|agree)\b|\bown (?:original )?work\b|\bsubmitted (?:for|to|previously)\b|\backnowledged\b|\bsole author\b|\bplagiarism\b|\bhiermit\b|eides|\bselbst(?:st)?ändig\b|\bHilfsmittel\b|\bkenntlich\b|\bPrüfungsbehörde\b|\bgekennzeichnet\b|\bversichere\b|\berkläre\b|\bje (?:soussigné|déclare|certifie)\b|\bplagiat\b|\bdéclare par la présente\b|\bsources\b|\bdeclaro\b|\bpor la presente\b|\bpropio trabajo\b|\bautor(?:ía|ia)\b|\bplagio\b|\bplágio\b|\bdichiaro\b|\boświadczam\b|\bsamodzielnie\b|\bverklaar\b|\beigen werk\b|\bplagiaat\b|声明|聲明|独立|导师|法律|版权|保留|授权|复印|保密|成果|本人`)
 
-// noticed are words of publishers' notices.
+// noticed matches words of publishers' notices.
 var noticed = regexp.MustCompile(`(?i)all rights reserved|no part of this|permission to make digital|personal or classroom use|prior (?:written|specific) permission|retrieval system|copyright (?:notice|holder)|redistribute to lists|abstracting with credit|without fee|alle rechte vorbehalten|tous droits réservés`)
 
 func run(root string) error {
@@ -129,7 +129,7 @@ func declarations(path, from string, seen map[string]bool) error {
 	return nil
 }
 
-// licenceIn returns the licence that the head of a file names; empty: none.
+// licenceIn returns the licence named in the head of a file, or "".
 func licenceIn(text string) string {
 	for _, l := range licences {
 		if l.says.MatchString(text[:min(len(text), 6000)]) {
@@ -139,7 +139,7 @@ func licenceIn(text string) string {
 	return ""
 }
 
-// distinct returns how many different words of a pattern a text has.
+// distinct returns how many different matches of a pattern a text contains.
 func distinct(re *regexp.Regexp, s string) int {
 	words := map[string]bool{}
 	for _, w := range re.FindAllString(s, -1) {
@@ -190,7 +190,7 @@ var (
 	junk     = regexp.MustCompile(`[@_\\/=]|\b\pL*[a-z][A-Z]\pL*\b|\p{Han}[a-zA-Z]{2,}\p{Han}|\b[0-9.]+(?:em|mm|cm|pt)\b`)
 )
 
-// clean returns the sentences of a paragraph that are not remains of markup.
+// clean returns a paragraph's sentences without those left over from markup.
 func clean(p string) string {
 	var b strings.Builder
 	for _, s := range sentence.FindAllString(p, -1) {
@@ -236,8 +236,7 @@ func letters(s string) float64 {
 	return float64(n) / float64(all)
 }
 
-// licencesTaken are the texts of base-files that are taken as a whole, with their licences: each may be copied
-// unchanged.
+// licencesTaken are the texts of base-files that are taken in full, with their licences; each may be copied unchanged.
 var licencesTaken = []string{"Apache-2.0", "BSD", "MPL-2.0", "CC0-1.0"}
 
 func whole(path, from string, seen map[string]bool) error {

@@ -15,7 +15,7 @@ import (
 	"unicode"
 )
 
-// articles holds the papers of a folder, and which of them contain each run of three words.
+// articles holds a folder's papers, and which of them contain each run of three words.
 type articles struct {
 	texts map[string]*article
 	held  map[string]map[string]bool
@@ -26,15 +26,15 @@ type article struct {
 	methods []string // sentences of the sections on statistics, ethics and analysis
 }
 
-// methodTitle is the title of a section that describes methods common to a field.
+// methodTitle matches the title of a section that describes methods common to a field.
 var methodTitle = regexp.MustCompile(`(?i)^\W*(?:[0-9.]+\s*)?(?:statistics|statistical (?:analys[ei]s|methods?|tests?|procedures?|considerations)|data analys[ei]s(?: and statistics)?|sample size(?: calculation)?|ethics?(?: statement| approval)?|ethical (?:approval|considerations?)|informed consent|data availability)\W*$`)
 
 const (
-	leastHolders = 2   // number of other articles that contain a run of words in general use
-	leastHeld    = 0.4 // share of a sentence in such runs
+	leastHolders = 2   // minimum number of other articles that contain a commonly used run of words
+	leastHeld    = 0.4 // minimum proportion of a sentence in such runs
 )
 
-// add reads an article in JATS that may be shared if its author is named.
+// add reads an article in JATS format whose licence permits sharing with attribution.
 func (a *articles) add(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *articles) add(path string) error {
 		return nil
 	}
 	out := &article{}
-	var open []string // elements
+	var open []string // open elements
 	var titles []string
 	var text, all strings.Builder
 	d := xml.NewDecoder(strings.NewReader(string(b)))
@@ -103,8 +103,7 @@ func (a *articles) add(path string) error {
 	return nil
 }
 
-// write writes the sentences on methods with little content of their own: most of their words are in runs that other articles
-// have.
+// write writes the sentences on methods with little content of their own: most of their words are in runs that other articles contain.
 func (a *articles) write(seen map[string]bool) {
 	for _, path := range slices.Sorted(maps.Keys(a.texts)) {
 		x := a.texts[path]
@@ -120,7 +119,7 @@ func (a *articles) write(seen map[string]bool) {
 	}
 }
 
-// heldPart returns the share of words in runs that leastHolders other articles also contain.
+// heldPart returns the proportion of words in runs that leastHolders other articles also contain.
 func (a *articles) heldPart(words []string) float64 {
 	in := make([]bool, len(words))
 	for i := 0; i+3 <= len(words); i++ {
@@ -150,7 +149,7 @@ func threes(s string) []string {
 	return out
 }
 
-// sentenceStart matches where a sentence begins after another.
+// sentenceStart matches the boundary between two sentences.
 var sentenceStart = regexp.MustCompile(`[.!?]\s+\p{Lu}`)
 
 func sentencesOf(p string) []string {
@@ -169,7 +168,7 @@ var (
 	manMarkup    = regexp.MustCompile(`(?m)^\.(?:UR|UE|MT|ME|br).*\n?|^\.$`)
 )
 
-// translated writes the notice in a translated manual page about its licence and the absence of a warranty.
+// translated writes a translated manual page's notice about its licence and the absence of a warranty.
 func translated(path, from string, seen map[string]bool) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -195,8 +194,7 @@ func translated(path, from string, seen map[string]bool) error {
 	return nil
 }
 
-// messageKeys names the messages in which a wiki asks its authors to confirm that the text is their own, and that others may
-// use it.
+// messageKeys names the messages in which a wiki asks its authors to confirm that they wrote the text and that others may use it.
 var messageKeys = []string{"copyrightwarning", "copyrightwarning2", "upload-form-label-own-work-message-generic-local",
 	"upload-form-label-own-work-message-generic-foreign"}
 
@@ -205,7 +203,7 @@ var (
 	messages = regexp.MustCompile(`<[^>]+>|'{2,}|\[\[|\]\]`)
 )
 
-// declared writes such messages of a language.
+// declared writes a language's messages of this kind.
 func declared(path, from string, seen map[string]bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -227,7 +225,7 @@ func declared(path, from string, seen map[string]bool) error {
 	return nil
 }
 
-// named is a definition of doclicense.
+// named matches a definition of doclicense.
 var named = regexp.MustCompile(`(?m)^\\@namedef\{doclicense@lang@(thisDoc|word@license|lic@[^}]*)\}\{([^}]*)\}`)
 
 // documentLicence writes, in one language, the sentences with which a document states its licence.
