@@ -14,7 +14,7 @@ import (
 	"concordat/crypto"
 )
 
-// fileIdentity draws an identity of either kind, and returns its recipient and the opener of its files.
+// fileIdentity creates an identity of either kind, and returns its recipient and the opener of its files.
 func fileIdentity(t *testing.T, hybrid bool) (string, crypto.Opener) {
 	t.Helper()
 	var text, recipient string
@@ -64,7 +64,7 @@ func opened(o crypto.Opener, file []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Files of about the size of a chunk come back unchanged to each recipient and to nobody else.
+// Files of about chunk size are restored unchanged for each recipient and for nobody else.
 func TestEncryptedFiles(t *testing.T) {
 	for _, hybrid := range []bool{true, false} {
 		one, opensOne := fileIdentity(t, hybrid)
@@ -90,9 +90,9 @@ func TestEncryptedFiles(t *testing.T) {
 	}
 }
 
-// A file that was cut, extended or altered in any byte cannot be opened, although its beginning may be returned first.
+// A file that was truncated, extended or altered in any byte cannot be opened, although its beginning might be returned first.
 func TestAlteredFilesDoNotOpen(t *testing.T) {
-	recipient, o := fileIdentity(t, false) // its header is short, so that every byte can be tried
+	recipient, o := fileIdentity(t, false) // its header is short, so every byte can be tried
 	file := encrypted(t, bytes.Repeat([]byte("x"), 64<<10+100), recipient)
 	chunk := len(file) - 100 - 32
 	for _, n := range []int{0, 1, 10, 100, 150, 200, chunk - 64<<10, chunk, chunk + 16, len(file) - 16, len(file) - 1} {
@@ -125,7 +125,7 @@ func TestRecipients(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		texts []string
-		want  string // in the error; empty if accepted
+		want  string // expected in the error; empty if accepted
 	}{
 		"hybrid":        {[]string{hybrid}, ""},
 		"spaces":        {[]string{" " + classical + "\n"}, ""},
@@ -142,7 +142,7 @@ func TestRecipients(t *testing.T) {
 		"a passphrase":  {[]string{"correct horse"}, "begins with age1"},
 		"another human": {[]string{"age1" + strings.Repeat("q", 58)}, "not complete"},
 	} {
-		if name == "mistyped" { // whichever letter is there
+		if name == "mistyped" { // change to a different letter
 			c.texts[0] = strings.Map(func(r rune) rune { return r }, classical[:len(classical)-1]+flip(classical[len(classical)-1]))
 			c.want = "not complete"
 		}
@@ -167,7 +167,7 @@ func flip(letter byte) string {
 	return "q"
 }
 
-// TestLockedIdentity: an identity under a passphrase, as age's own program makes one, can be opened only with the passphrase.
+// TestLockedIdentity: an identity protected by a passphrase, as made by age's own program, can be opened only with the passphrase.
 func TestLockedIdentity(t *testing.T) {
 	id, err := age.GenerateHybridIdentity()
 	if err != nil {
@@ -177,7 +177,7 @@ func TestLockedIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key.SetWorkFactor(4) // as cheap as possible while still distinct from the limit
+	key.SetWorkFactor(4) // as cheap as possible while distinct from the limit
 	var file bytes.Buffer
 	w, err := age.Encrypt(&file, key)
 	if err != nil {
@@ -234,8 +234,8 @@ func TestLockedIdentity(t *testing.T) {
 	}
 }
 
-// TestFileVectors: testdata/agefile.txt was made once, and contains what other programs need to agree with this one: an
-// identity, its recipient, a file for it, and the name of that content under a key.
+// TestFileVectors: testdata/agefile.txt was made once and contains what other programs need in order to agree with this one: an identity,
+// its recipient, a file for it, and the name of that content under a key.
 func TestFileVectors(t *testing.T) {
 	b, err := os.ReadFile("testdata/agefile.txt")
 	if err != nil {
@@ -267,7 +267,7 @@ func TestFileVectors(t *testing.T) {
 	}
 }
 
-// TestFileNames: the name of a file depends on key, content and recipients.
+// TestFileNames: a file's name depends on key, content and recipients.
 func TestFileNames(t *testing.T) {
 	a, _ := fileIdentity(t, false)
 	b, _ := fileIdentity(t, false)
@@ -305,7 +305,7 @@ func FuzzF1EncryptedFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		_, _ = opened(o, file)
 		if bytes.HasPrefix(file, []byte("age-encryption.org/")) {
-			return // its cost is that of the passphrase
+			return // checking it would cost as much as the passphrase
 		}
 		_, _ = crypto.ParseIdentities(file, nil)
 		_, _ = crypto.ParseRecipients(strings.Split(string(file), ","))

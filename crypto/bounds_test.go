@@ -13,8 +13,7 @@ import (
 	"concordat/crypto"
 )
 
-// cardBody has the fields of a card, to be encoded as in doc/format-federation.md, including values that MakeCard
-// refuses.
+// cardBody has the fields of a card, encoded as in doc/format-federation.md, including values that MakeCard refuses.
 type cardBody struct {
 	magic             string
 	version           byte
@@ -22,7 +21,7 @@ type cardBody struct {
 	name, contact     string
 	urls              []string
 	signing, sealing  []cardKey
-	tls, modes, suite int // number of pins; the modes; number of suites
+	tls, modes, suite int // number of pins; modes; number of suites
 }
 
 type cardKey struct {
@@ -32,7 +31,7 @@ type cardKey struct {
 	from, to time.Time
 }
 
-// bodyOf returns a small body that ParseCard accepts, with the keys of the card.
+// bodyOf returns a small body that ParseCard accepts, with the card's keys.
 func bodyOf(c *crypto.Card) cardBody {
 	end := c.NotBefore.Add(crypto.CardLife)
 	return cardBody{
@@ -76,21 +75,21 @@ func (c cardBody) bytes() []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(c.contact))), c.contact...)
 }
 
-// keys returns n keys with increasing epochs, like the first.
+// keys returns n keys like the first, with increasing epochs.
 func keys(first cardKey, n int) []cardKey {
 	out := make([]cardKey, n)
 	for i := range out {
 		out[i] = first
 		out[i].epoch = uint32(i + 1)
 		if i > 0 && first.suite > 0 {
-			out[i].suite, out[i].key = 9, nil // of a later version: ignored
+			out[i].suite, out[i].key = 9, nil // of a later version, and therefore ignored
 		}
 	}
 	return out
 }
 
-// TestCardBounds: ParseCard accepts each field up to the limit in doc/format-federation.md and refuses what exceeds it, even if the
-// card is properly signed: a partner cannot make a card that this program would not make.
+// TestCardBounds: ParseCard accepts each field up to the limit in doc/format-federation.md and refuses anything beyond it, even in a
+// properly signed card, so a partner cannot make a card that this program would not make.
 func TestCardBounds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	root, err := a.Root()
@@ -159,7 +158,8 @@ func TestCardBounds(t *testing.T) {
 	}
 }
 
-// TestFederationNames: a name has 1 to 64 characters from a-z, 0-9 and hyphens, both in a new federation and in one that a partner sends.
+// TestFederationNames: a name has 1 to 64 characters from a-z, 0-9 and hyphens, both in a new federation and in one received from a
+// partner.
 func TestFederationNames(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	made, err := a.NewEpoch("n", start, 0, source(1))
@@ -189,8 +189,8 @@ func TestFederationNames(t *testing.T) {
 	}
 }
 
-// TestGrantBounds: a grant has 1 to 8 epochs with numbers increasing from 1, each ending after it begins, and at most 1,024
-// members; Bytes makes no other, and ParseFederationGrant accepts no other.
+// TestGrantBounds: a grant has 1 to 8 epochs with numbers increasing from 1, each ending after it begins, and at most 1,024 members;
+// Bytes makes no other grant, and ParseFederationGrant accepts no other.
 func TestGrantBounds(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	epochs := func(n int) []crypto.FederationEpoch {
@@ -263,7 +263,7 @@ func TestGrantBounds(t *testing.T) {
 	}
 }
 
-// TestEnrolmentHead: a request with a different magic, version or suite, or with bytes after its end, is refused as such, before
+// TestEnrolmentHead: a request with a different magic, version or suite, or with bytes after its end, is refused for that reason, before
 // anything is decrypted.
 func TestEnrolmentHead(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
@@ -340,7 +340,7 @@ func TestKeystoreContent(t *testing.T) {
 	}
 }
 
-// TestInvitationBounds: an invitation of 4,096 characters, white space included, is read, and a longer one is refused unread.
+// TestInvitationBounds: an invitation of 4,096 characters, including white space, is read, and a longer one is refused unread.
 func TestInvitationBounds(t *testing.T) {
 	inv, err := newSite(t, "owner", 2).Invite("https://owner.example", time.Hour, start, source(1))
 	if err != nil {
@@ -370,8 +370,8 @@ func TestRootSeed(t *testing.T) {
 	}
 }
 
-// TestCostBounds: each cost of a passphrase is accepted up to its limit and not beyond; if costs are changed within the limits
-// the keystore does not open, because they are signed.
+// TestCostBounds: each passphrase cost is accepted up to its limit and not beyond. If costs are changed within the limits, the keystore
+// does not open, because they are signed.
 func TestCostBounds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.Passphrase([]byte("x"))
@@ -402,7 +402,7 @@ func TestCostBounds(t *testing.T) {
 	}
 }
 
-// TestRootWrongSecret: a wrong secret is reported as such, and not as a damaged keystore.
+// TestRootWrongSecret: a wrong secret is reported as such rather than as a damaged keystore.
 func TestRootWrongSecret(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	b, err := a.LockRoot(crypto.RawKey([32]byte{7}), source(1))
@@ -436,7 +436,7 @@ func TestEnvelopeBounds(t *testing.T) {
 	}
 }
 
-// TestOverlapBounds: the previous epoch continues to be served for 0 to EpochOverlap.
+// TestOverlapBounds: the previous epoch is served for another 0 to EpochOverlap.
 func TestOverlapBounds(t *testing.T) {
 	a := newSite(t, "lead", 1)
 	for overlap, good := range map[time.Duration]bool{0: true, crypto.EpochOverlap: true, -1: false, crypto.EpochOverlap + 1: false} {
@@ -464,8 +464,8 @@ func TestSecretEqual(t *testing.T) {
 	}
 }
 
-// TestSiteIDOneForm: a text that differs only in the bits after the identity, with valid check characters, is refused; and a
-// refused text leaves the existing identity unchanged.
+// TestSiteIDOneForm: a text that differs only in the bits after the identity, with valid check characters, is refused; a refused text
+// leaves the existing identity unchanged.
 func TestSiteIDOneForm(t *testing.T) {
 	s := newSite(t, "a", 1).Site()
 	good := s.String()
@@ -486,7 +486,7 @@ func TestSiteIDOneForm(t *testing.T) {
 	}
 }
 
-// TestCurrentEpoch: the current epoch is the newest that has begun and not ended, if there is one.
+// TestCurrentEpoch: the current epoch is the newest that has begun and not ended, if any.
 func TestCurrentEpoch(t *testing.T) {
 	f := crypto.Federation{Name: "health", Epochs: []crypto.FederationEpoch{
 		{Number: 1, From: start, To: start.Add(2 * time.Hour)}, {Number: 2, From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}}}
@@ -500,7 +500,7 @@ func TestCurrentEpoch(t *testing.T) {
 	}
 }
 
-// TestLongKeystore: anything longer than a keystore may be is refused before it is opened.
+// TestLongKeystore: input longer than any keystore is refused before it is opened.
 func TestLongKeystore(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	s := crypto.RawKey([32]byte{1})
@@ -515,9 +515,9 @@ func TestLongKeystore(t *testing.T) {
 	}
 }
 
-// TestManyRotations: a site that rotates its keys every month for twelve years has a valid card each time: its oldest signing keys
-// leave the card. A site that rotates them every hour is refused, with the reason, while a card has no room for more unexpired
-// keys; its card remains valid.
+// TestManyRotations: a site that rotates its keys every month for twelve years always has a valid card, since its oldest signing keys
+// leave the card. A site that rotates them every hour is refused, with the reason, while a card has no room for more unexpired keys; its
+// card remains valid.
 func TestManyRotations(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, now, r := a.Identity, start, source(2)
@@ -569,7 +569,7 @@ func TestManyRotations(t *testing.T) {
 	}
 }
 
-// TestStatementKinds: the kind of a statement has 1 to 32 characters from a-z and hyphens.
+// TestStatementKinds: a statement's kind has 1 to 32 characters from a-z and hyphens.
 func TestStatementKinds(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	for kind, good := range map[string]bool{

@@ -22,7 +22,7 @@ func cellCipher(t testing.TB, key, job byte) *crypto.CellCipher {
 
 const cells = 1 << 20
 
-// TestCellsArePermuted: at each place of a message, every cell represents exactly one other, and can be mapped back.
+// TestCellsArePermuted: at each place in a message, every cell represents exactly one other, and can be mapped back.
 func TestCellsArePermuted(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	seen := make([]bool, cells)
@@ -44,8 +44,8 @@ func TestCellsArePermuted(t *testing.T) {
 	}
 }
 
-// TestPermutationsOfCellsDiffer: the permutations at different places, bands, jobs and keys reveal nothing about one another: a
-// cell represents the same one in two of them only by chance.
+// TestPermutationsOfCellsDiffer: the permutations at different places, bands, jobs and keys reveal nothing about each other: a cell
+// represents the same one in two of them only by chance.
 func TestPermutationsOfCellsDiffer(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	r := rand.New(rand.NewPCG(36, 9))
@@ -86,7 +86,7 @@ func TestKeysOfCells(t *testing.T) {
 	}
 }
 
-// TestCellVectors: testdata/cells.txt was made once, and contains what other programs need to agree with this one.
+// TestCellVectors: testdata/cells.txt was made once and contains what other programs need in order to agree with this one.
 func TestCellVectors(t *testing.T) {
 	b, err := os.ReadFile("testdata/cells.txt")
 	if err != nil {

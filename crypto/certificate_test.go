@@ -10,7 +10,7 @@ import (
 	"concordat/crypto"
 )
 
-// TestReportCertificate: the same identity always makes the same certificate, and another identity makes a different one.
+// TestReportCertificate: the same identity always makes the same certificate, and a different identity makes a different one.
 func TestReportCertificate(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	id, err := crypto.New(now, rand.Reader)

@@ -11,9 +11,8 @@ import (
 	"concordat/crypto"
 )
 
-// TestE1 enrols a site: invitation, request, check, receipt, the same six words on both sides. Then it tries everything that must
-// not work. The store ensures, and its tests check, that an invitation can be used only once and that the state is pending until
-// a person confirms.
+// TestE1 enrols a site: invitation, request, check, receipt, the same six words on both sides. Then it tries everything that must fail.
+// The store ensures, and its tests check, that an invitation can be used only once and that the state is pending until a person confirms.
 func TestE1(t *testing.T) {
 	a, b, thief := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "thief", 3)
 	r := source(4)
@@ -22,7 +21,7 @@ func TestE1(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := made.String()
-	inv, err := crypto.ParseInvitation("  " + text[:40] + "\n" + text[40:] + "\n") // as a mail program wraps it
+	inv, err := crypto.ParseInvitation("  " + text[:40] + "\n" + text[40:] + "\n") // as wrapped by a mail program
 	if err != nil || *inv != *made {
 		t.Fatalf("parse: %v", err)
 	}
@@ -132,7 +131,7 @@ func TestE1(t *testing.T) {
 		}
 	})
 	t.Run("man in the middle", func(t *testing.T) {
-		// The thief redeems the stolen invitation and gives A one of the thief's own: the words differ.
+		// The thief redeems the stolen invitation and gives A an invitation of the thief's own: the words differ.
 		own, err := thief.Invite("https://thief.example", time.Hour, start, r)
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPadding: contents that differ by less than a bucket have the same length.
+// TestPadding: contents padded to the same size have the same length.
 func TestPadding(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	size := func(n int) int {
@@ -62,7 +62,8 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// TestPaddingBuckets: the buckets are 4, 8, 16 ... KiB up to 1 MiB, then each multiple of 256 KiB, with the length's 4 bytes.
+// TestPaddingBuckets: the padded sizes are 4, 8, 16 ... KiB up to 1 MiB, then each multiple of 256 KiB, including the 4 bytes of the
+// length.
 func TestPaddingBuckets(t *testing.T) {
 	const kib = 1 << 10
 	for n, want := range map[int]int{
@@ -82,7 +83,7 @@ func TestPaddingBuckets(t *testing.T) {
 	}
 }
 
-// TestT1 changes every byte, cuts at every length and appends one byte.
+// TestT1 changes every byte, truncates at every length and appends one byte.
 func TestT1(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	env, _ := request(t, a, b, start, "the question")
@@ -109,7 +110,7 @@ func TestT1(t *testing.T) {
 	}
 }
 
-// TestT2: a member puts its own name into someone else's envelope and signs it.
+// TestT2: a member puts its own name into another site's envelope and signs it.
 func TestT2(t *testing.T) {
 	a, b, thief := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "thief", 3)
 	env, _ := request(t, a, b, start, "the question")
@@ -121,7 +122,7 @@ func TestT2(t *testing.T) {
 	if _, err := v.Open(); !errors.Is(err, crypto.ErrOpen) {
 		t.Fatalf("re-signed: %v, want ErrOpen", err)
 	}
-	// Nothing was opened, so the refusal is encrypted to the sender's card key, and says so.
+	// Nothing was opened, so the refusal is encrypted to the sender's card key and states this.
 	refusal, err := b.SealRefusal(v, thief.card, []byte("cannot open"), start, source(4))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestR1(t *testing.T) {
 	edit := func(at int, with ...byte) []byte {
 		bad := bytes.Clone(env)
 		copy(bad[at:], with)
-		return crypto.Resign(a.Identity, bad, start) // actually signed: the field alone must not be accepted
+		return crypto.Resign(a.Identity, bad, start) // really signed, since the field alone must not be accepted
 	}
 	early, _ := request(t, a, b, start.Add(time.Hour), "the question")
 	minute := binary.BigEndian.AppendUint32(nil, 600_001)
@@ -240,11 +241,11 @@ func TestReplyBinding(t *testing.T) {
 	}
 }
 
-// TestK1 seals 300 messages over three weeks of the sites' clock while the receiver rotates and expires its keys, and opens each at
-// the last moment at which it may arrive. The race detector watches the swap.
+// TestK1 seals 300 messages over three weeks of the sites' clock while the receiver rotates and expires its keys, and opens each message
+// at the last moment at which it can arrive. The race detector watches the swap.
 func TestK1(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
-	var now atomic.Int64 // what the clock shows, nanoseconds after start
+	var now atomic.Int64 // time shown by the clock, in nanoseconds after start
 	var held atomic.Pointer[crypto.Identity]
 	held.Store(b.Identity)
 	type message struct {
@@ -275,7 +276,7 @@ func TestK1(t *testing.T) {
 	}
 	slices.SortFunc(all, func(a, b message) int { return int(a.at - b.at) })
 	stop, kept := make(chan struct{}), make(chan struct{})
-	go func() { // rotates and expires as fast as it can, by the clock
+	go func() { // rotates and expires keys as fast as possible, by the clock
 		defer close(kept)
 		r := source(99)
 		for {
@@ -296,7 +297,7 @@ func TestK1(t *testing.T) {
 		var opening sync.WaitGroup
 		for _, m := range batch {
 			opening.Go(func() {
-				// The message's own age is at its limit too.
+				// The message's own age is at its limit, too.
 				if _, err := open(held.Load(), m.env, a.card, start.Add(m.at+crypto.MaxTTL+crypto.Skew)); err != nil {
 					t.Errorf("message sealed at %v lost: %v", m.at, err)
 				}
@@ -311,8 +312,8 @@ func TestK1(t *testing.T) {
 	}
 }
 
-// TestK1Destroyed: the private half of a sealing key is gone once nothing can be in transit any more, and recorded messages from
-// its time can no longer be opened.
+// TestK1Destroyed: a sealing key's private half is destroyed once nothing can be in transit any more, so recorded messages from its time
+// can no longer be opened.
 func TestK1Destroyed(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	env, _ := request(t, a, b, start, "recorded")

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Resign puts id's name and signature on an envelope, as a member holding its bytes can.
+// Resign puts id's name and signature on an envelope, as any member that has its bytes can.
 func Resign(id *Identity, env []byte, now time.Time) []byte {
 	k, err := id.signer(now)
 	if err != nil {
@@ -24,10 +24,10 @@ func Resign(id *Identity, env []byte, now time.Time) []byte {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), signed(b))...)
 }
 
-// Plain returns the contents of a keystore of id.
+// Plain returns the unencrypted contents of id's keystore.
 func Plain(id *Identity) []byte { return id.plain() }
 
-// EpochSecret returns the secret of an epoch.
+// EpochSecret returns an epoch's secret.
 func EpochSecret(e FederationEpoch) [32]byte { return e.secret }
 
 // Readdress replaces the recipient of an envelope with id.
@@ -47,7 +47,7 @@ func Decrypt(key, enc, info, associated, ct []byte) ([]byte, error) {
 	return decrypt(k, enc, info, associated, ct)
 }
 
-// Encrypt is the reverse of Decrypt; the key is the public one.
+// Encrypt is the inverse of Decrypt; it takes the public key.
 func Encrypt(key, info, associated, plain []byte) (enc, ct []byte, err error) {
 	k, err := kem.NewPublicKey(key)
 	if err != nil {
@@ -56,7 +56,7 @@ func Encrypt(key, info, associated, plain []byte) (enc, ct []byte, err error) {
 	return encrypt(k, info, associated, plain)
 }
 
-// SignCard adds the root key of seed and its signature to the body of a card.
+// SignCard adds seed's root key and signature to a card's body.
 func SignCard(seed, body []byte) []byte {
 	b := append([]byte(nil), body...)
 	if len(b) >= 5+ed25519.PublicKeySize {
@@ -66,16 +66,16 @@ func SignCard(seed, body []byte) []byte {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(seed), append([]byte(labelCard), sum[:]...))...)
 }
 
-// ParsePlain reads what Plain returns.
+// ParsePlain parses the output of Plain.
 func ParsePlain(b []byte) (*Identity, error) { return parseIdentity(b) }
 
-// Pad and Unpad are the padding of messages.
+// Pad and Unpad export the padding of messages.
 var (
 	Pad   = pad
 	Unpad = unpad
 )
 
-// LockRootOf is like LockRoot for anything that is to pass for a seed.
+// LockRootOf is like LockRoot for arbitrary bytes in place of a seed.
 func LockRootOf(site SiteID, seed []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsRoot, site, seed, s, random)
 }
@@ -94,7 +94,7 @@ func SiteIDWithTail(s SiteID, bits byte) string {
 	return string(b)
 }
 
-// Rereceipt changes the byte at i of a receipt and signs it again, as the inviting site could.
+// Rereceipt changes byte i of a receipt and signs it again, as the inviting site could.
 func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 	k, err := id.signer(now)
 	if err != nil {
@@ -105,16 +105,16 @@ func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...)
 }
 
-// LockPlain is like Lock for anything that is to pass for the keys of a site.
+// LockPlain is like Lock for arbitrary bytes in place of a site's keys.
 func LockPlain(site SiteID, plain []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, site, plain, s, random)
 }
 
-// LockOfSize is like Lock for the identity with as many federations as fill a keystore of n bytes.
+// LockOfSize is like Lock for the identity with as many federations as fit into a keystore of n bytes.
 func LockOfSize(id *Identity, n int, s Secret, random io.Reader) ([]byte, error) {
 	c := id.clone()
 	left := n - keystoreHeader - chacha20poly1305.Overhead - len(c.plain())
-	const fixed = 1 + 1 + 4 + 8 + 8 + 32 // bytes of a federation with one epoch, apart from its name
+	const fixed = 1 + 1 + 4 + 8 + 8 + 32 // bytes of a federation with one epoch, without its name
 	for left > 0 {
 		size := min(left, fixed+64)
 		if rest := left - size; rest > 0 && rest <= fixed {
@@ -127,7 +127,7 @@ func LockOfSize(id *Identity, n int, s Secret, random io.Reader) ([]byte, error)
 	return c.Lock(s, random)
 }
 
-// PlainOfEpochs returns the content of a keystore of an earlier version whose first federation has n epochs.
+// PlainOfEpochs returns the content of an earlier version's keystore whose first federation has n epochs.
 func PlainOfEpochs(id *Identity, n int) []byte {
 	c := id.clone()
 	f := c.federations[0].clone()

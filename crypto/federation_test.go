@@ -9,7 +9,8 @@ import (
 	"concordat/crypto"
 )
 
-// TestFederationByName: each federation is found under its own name, an unknown name finds none, and leaving one keeps the other.
+// TestFederationByName: each federation is found by its own name, an unknown name is not found, and leaving one federation keeps the
+// other.
 func TestFederationByName(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, r := a.Identity, source(1)
@@ -43,8 +44,8 @@ func TestFederationByName(t *testing.T) {
 	}
 }
 
-// TestK2: a federation of three, from which one is removed. Both epochs are served during the overlap, the old one is refused after
-// its date, and the removed member cannot read the new secret.
+// TestK2 removes one member from a federation of three. Both epochs are served during the overlap, the old one is refused after its date,
+// and the removed member cannot read the new secret.
 func TestK2(t *testing.T) {
 	lead, stays, leaves := newSite(t, "lead", 1), newSite(t, "stays", 2), newSite(t, "leaves", 3)
 	r := source(4)
@@ -99,7 +100,7 @@ func TestK2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// All members have one scheme and one key.
+	// All members have the same scheme and key.
 	key := func(s *site, number uint32, now time.Time) ([]byte, error) {
 		f, err := s.Federation("health")
 		if err != nil {
@@ -119,7 +120,7 @@ func TestK2(t *testing.T) {
 	}
 
 	removal := start.AddDate(0, 1, 0)
-	for _, s := range []*site{lead, stays, leaves} { // as they do every week
+	for _, s := range []*site{lead, stays, leaves} { // as every week
 		if s.Identity, s.card, err = s.MakeCard(s.card.CardFields, nil, removal, r); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := lead.NewEpoch("health", start, 0, r) // a different secret under the same number
+	other, err := lead.NewEpoch("health", start, 0, r) // a different secret with the same number
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"concordat/crypto"
 )
 
-// The targets of F1. Each reads outside bytes, with a valid signature if there is one, so that the fuzzer gets past it, and
-// requires that whatever is accepted is written back unchanged.
+// These are the targets of F1. Each reads outside bytes, with a valid signature if the format has one, so that the fuzzer gets past it,
+// and requires accepted input to be written back unchanged.
 
 func FuzzF1Card(f *testing.F) {
 	a := newSite(f, "asker", 1)
@@ -178,7 +178,7 @@ func FuzzF1Small(f *testing.F) {
 	})
 }
 
-// TestF1Allocation: lengths and counts given in a few bytes must not make a decoder allocate memory for them.
+// TestF1Allocation: lengths and counts in a few input bytes must not make a decoder allocate memory for them.
 func TestF1Allocation(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	root, err := a.Root()
@@ -192,7 +192,7 @@ func TestF1Allocation(t *testing.T) {
 	plain := crypto.Plain(id)
 	body := a.card.Bytes()
 	body = body[:len(body)-64]
-	high := func(b []byte, from int) [][]byte { // every byte, and those after it, as high as possible
+	high := func(b []byte, from int) [][]byte { // set every byte, and those after it, to the maximum
 		var out [][]byte
 		for i := from; i < len(b); i += max(1, len(b)/200) {
 			c := bytes.Clone(b)
@@ -210,7 +210,7 @@ func TestF1Allocation(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			read(in)
 			runtime.ReadMemStats(&after)
-			// ML-KEM keys are expanded some twentyfold.
+			// ML-KEM keys are expanded about twentyfold.
 			if took := after.TotalAlloc - before.TotalAlloc; took > uint64(64*len(in))+256<<10 {
 				t.Errorf("%s: %d bytes in, %d bytes of memory", name, len(in), took)
 			}

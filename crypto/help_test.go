@@ -12,10 +12,10 @@ import (
 // start is when the tests' sites are created.
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// source returns random bytes that are always the same for a seed.
+// source returns random bytes that depend only on the seed.
 func source(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
-// site is a site in a test: its keys and its card.
+// site is a test site: its keys and its card.
 type site struct {
 	*crypto.Identity
 	card *crypto.Card

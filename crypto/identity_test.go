@@ -25,8 +25,8 @@ func TestSiteID(t *testing.T) {
 			t.Errorf("parse %q: %v", form, err)
 		}
 	}
-	// Typing errors: a changed character is caught in 31 of 32 cases by design, and so is a swap of two neighbours. No
-	// more than that may pass.
+	// Typing errors: by design, a changed character is detected in 31 of 32 cases, as is a swap of two neighbours. At most twice as many
+	// errors as expected may pass undetected.
 	plain := strings.ReplaceAll(text, "-", "")
 	tried, passed := 0, 0
 	for i := range plain {
@@ -50,9 +50,9 @@ func TestSiteID(t *testing.T) {
 	}
 }
 
-// TestRotation runs through two years day by day, making a card every 80 days, as for a site whose root key is kept elsewhere, and
-// every three weeks, as for a site that has it: at every moment the newest card has a key of each kind, and never has two keys for
-// one epoch. The keystore looks no further ahead than necessary.
+// TestRotation runs through two years day by day, making a card every 80 days, as for a site whose root key is kept elsewhere, and every
+// three weeks, as for a site that has it. At every moment, the newest card has a key of each kind, and never two keys for one epoch. The
+// keystore contains keys no further ahead than necessary.
 func TestRotation(t *testing.T) {
 	for name, every := range map[string]int{"root kept elsewhere": 81, "root here": 21} {
 		t.Run(name, func(t *testing.T) { walk(t, every) })
@@ -133,7 +133,7 @@ func walk(t *testing.T, every int) {
 	}
 }
 
-// TestNewestSealingKey: a request is sealed to the newest key in force on the card, so that the older ones can be deleted.
+// TestNewestSealingKey: a request is sealed to the newest key in force on the card, so that older ones can be deleted.
 func TestNewestSealingKey(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	keys := b.card.Sealing
@@ -181,8 +181,8 @@ func TestBackAfterYears(t *testing.T) {
 	}
 }
 
-// TestRotateAndReplace: a planned rotation is announced before it takes effect and loses nothing; after a replacement no old key
-// is valid.
+// TestRotateAndReplace: a planned rotation is announced before it takes effect and loses nothing; after a replacement, no old key is
+// valid.
 func TestRotateAndReplace(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	r := source(3)
@@ -279,7 +279,7 @@ func TestCardFields(t *testing.T) {
 	}
 }
 
-// TestCardBytes changes every byte of a card and cuts it at every length.
+// TestCardBytes changes every byte of a card and truncates it at every length.
 func TestCardBytes(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	b := a.card.Bytes()
@@ -299,7 +299,7 @@ func TestCardBytes(t *testing.T) {
 	}
 }
 
-// TestE2 lists a partner's reasons to refuse a new card: rollback, different content under the same serial, another site, expiry.
+// TestE2 covers a partner's reasons to refuse a new card: rollback, different content with the same serial, a different site, expiry.
 func TestE2(t *testing.T) {
 	a, other := newSite(t, "asker", 1), newSite(t, "other", 2)
 	r := source(3)
@@ -310,7 +310,7 @@ func TestE2(t *testing.T) {
 	}
 	moved := fields("asker")
 	moved.URLs[0] = "https://elsewhere.example"
-	// The same keystore, restored from a backup, at the same moment: the serial is equal and the content is not.
+	// The same keystore is restored from a backup at the same moment: the serial is equal, and the content is not.
 	_, fork, err := a.MakeCard(moved, nil, later, r)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestS1(t *testing.T) {
 	if a.Identity, err = a.NewEpoch("health", start, 0, r); err != nil {
 		t.Fatal(err)
 	}
-	// A destroyed signing key and a root kept elsewhere are distinct states.
+	// A destroyed signing key and a root key kept elsewhere are distinct states.
 	late, changed := a.Expire(start.Add(crypto.SigningLife + time.Hour))
 	if !changed {
 		t.Fatal("nothing expired after a year")

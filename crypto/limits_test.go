@@ -11,15 +11,15 @@ import (
 	"concordat/crypto"
 )
 
-// limit is the limit of a format: write makes something of that size and reads it back.
+// limit is the limit of a format: write creates something of that size and reads it back.
 type limit struct {
 	name  string
 	most  int
 	write func(n int) (read int, err error)
 }
 
-// TestLimits writes each format at one below its limit, at the limit and one above, and reads it again: what is written can be
-// read back completely, and what cannot be read is not written.
+// TestLimits writes each format one below its limit, at the limit and one above, and reads it again: everything written can be read back
+// completely, and nothing is written that cannot be read.
 func TestLimits(t *testing.T) {
 	a, member := newSite(t, "asker", 1), newSite(t, "member", 2)
 	key := crypto.RawKey([32]byte{7})
@@ -200,7 +200,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEnrolmentLimit: anything longer than any enrolment is refused by its length, before a key is used.
+// TestEnrolmentLimit: input longer than any enrolment is refused by its length, before a key is used.
 func TestEnrolmentLimit(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	for n, want := range map[int]string{crypto.MaxEnrolment + 1: "bytes", crypto.MaxEnrolment + 1<<20: "bytes"} {
@@ -210,8 +210,8 @@ func TestEnrolmentLimit(t *testing.T) {
 	}
 }
 
-// TestManyEpochs: a leader that begins an epoch every day, and a member that receives each, have keystores that can be opened, with
-// the newest eight epochs, and never serve more than two epochs at once.
+// TestManyEpochs: if a leader begins an epoch every day, both its keystore and that of a member that receives each epoch can be opened,
+// contain the newest eight epochs, and never serve more than two at once.
 func TestManyEpochs(t *testing.T) {
 	lead, member := newSite(t, "lead", 1), newSite(t, "member", 2)
 	key, r := crypto.RawKey([32]byte{7}), source(3)
@@ -253,8 +253,8 @@ func TestManyEpochs(t *testing.T) {
 	}
 }
 
-// TestHostileEpochs: a grant whose epochs are too close together, or serve too many at once, or change the order of those that the
-// member has, is refused with the reason, and the member keeps what it has.
+// TestHostileEpochs: a grant is refused with the reason if its epochs are too close together, if it serves too many at once, or if it
+// changes the order of the member's epochs. The member keeps what it has.
 func TestHostileEpochs(t *testing.T) {
 	member := newSite(t, "member", 2)
 	grant := func(es ...crypto.FederationEpoch) *crypto.FederationGrant {
@@ -286,7 +286,7 @@ func TestHostileEpochs(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrEpoch and %q", name, err, test.words)
 		}
 	}
-	// The leader cannot end an epoch that it no longer has: here it is ended by the second one after it.
+	// The leader cannot end an epoch that it no longer has; here, the second epoch after it ends it.
 	later, err := id.Join(grant(epoch(2, 30, 0), epoch(3, 60, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -324,8 +324,8 @@ func TestEarlyEpochs(t *testing.T) {
 	}
 }
 
-// TestNineEpochs: a keystore with nine epochs, as earlier versions wrote it, is read with the newest eight, and is written so that
-// it can be read again.
+// TestNineEpochs: a keystore with nine epochs, written by an earlier version, is read with the newest eight, and is written so that it
+// can be read again.
 func TestNineEpochs(t *testing.T) {
 	a, key := newSite(t, "lead", 1), crypto.RawKey([32]byte{7})
 	id, err := a.NewEpoch("health", start, 0, source(2))
@@ -355,8 +355,8 @@ func TestNineEpochs(t *testing.T) {
 	}
 }
 
-// TestLockReadsBack: Lock refuses an identity that its reader would not accept, for example one with an epoch that ends before it
-// begins, instead of writing a keystore that cannot be opened.
+// TestLockReadsBack: Lock refuses an identity that its reader would not accept, for example with an epoch that ends before it begins,
+// instead of writing a keystore that cannot be opened.
 func TestLockReadsBack(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, err := a.Join(&crypto.FederationGrant{Federation: crypto.Federation{Name: "health",

@@ -10,8 +10,8 @@ import (
 	"concordat/crypto"
 )
 
-// TestProofOfPossession: a card proves each TLS key for its own site and serial: a card with the key of another site's
-// card, proof included, or with another serial, is refused even though its root signed it.
+// TestProofOfPossession: a card proves each TLS key for its own site and serial. A card with the key of another site's card, including
+// its proof, or with a different serial, is refused even though its root key signed it.
 func TestProofOfPossession(t *testing.T) {
 	victim, bad := newSite(t, "victim", 1), newSite(t, "bad", 2)
 	root, err := bad.Root()

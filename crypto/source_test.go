@@ -29,8 +29,8 @@ func (s *short) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestFailingSource: an operation whose source of random bytes fails, at once or after its first bytes, fails itself; nothing is
-// made with all-zero keys.
+// TestFailingSource: an operation fails if its source of random bytes fails, immediately or after its first bytes; nothing is made with
+// all-zero keys.
 func TestFailingSource(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	inv, err := b.Invite("https://owner.example", time.Hour, start, source(1))

@@ -54,8 +54,8 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-// TestV5Answer: the recipient of an answer, its job and its submission are signed, and it is not a statement of the older format,
-// which names none of them.
+// TestV5Answer: an answer's recipient, job and submission are signed, and it is not a statement of the older format, which includes none
+// of them.
 func TestV5Answer(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	answer := crypto.Answer{Kind: "tell", At: start.Add(1234567 * time.Nanosecond), Asker: a.Site(), Job: [16]byte{5},

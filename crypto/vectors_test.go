@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors.json anew: a change of format")
 
-// TestV1 runs the vector of our suite from draft-ietf-hpke-pq, as Go ships it, through the functions
-// that open envelopes, and seals under fixed randomness.
+// TestV1 runs our suite's vector from draft-ietf-hpke-pq, as Go ships it, through the functions that open envelopes, and seals with fixed
+// randomness.
 func TestV1(t *testing.T) {
 	raw, err := os.ReadFile("testdata/hpke-xwing.json")
 	if err != nil {
@@ -59,29 +59,29 @@ func TestV1(t *testing.T) {
 	}
 }
 
-// vectors are the frozen bytes of version 1, in hexadecimal or text: see doc/format-federation.md.
+// vectors are the frozen bytes of version 1, in hexadecimal or text; doc/format-federation.md describes them.
 type vectors struct {
 	Fields     crypto.CardFields `json:"fields"`
 	Now        time.Time         `json:"now"`
 	RawKey     string            `json:"raw_key"`
-	Keystore   string            `json:"keystore"`    // of owner, under raw_key
-	KeysPlain  string            `json:"keys_plain"`  // the contents of the keystore
-	AskerPlain string            `json:"asker_plain"` // the keys of asker
-	Site       string            `json:"site"`        // owner
+	Keystore   string            `json:"keystore"`    // owner's, opened by raw_key
+	KeysPlain  string            `json:"keys_plain"`  // contents of the keystore
+	AskerPlain string            `json:"asker_plain"` // asker's keys
+	Site       string            `json:"site"`        // owner's identity
 	Asker      string            `json:"asker"`
 	Card       string            `json:"card"` // owner's
 	AskerCard  string            `json:"asker_card"`
-	Invitation string            `json:"invitation"` // by owner
+	Invitation string            `json:"invitation"` // made by owner
 	Nonce      string            `json:"nonce"`
 	Words      [6]string         `json:"words"`
-	Request    string            `json:"request"` // envelope, asker to owner
+	Request    string            `json:"request"` // envelope from asker to owner
 	Question   string            `json:"question"`
 	Enrolment  string            `json:"enrolment"`
 	Statement  struct {
 		Kind, Request, Payload, Signature string
 		Epoch                             uint32
 	} `json:"statement"`
-	// Answer is the statement as an answer to the requesting site.
+	// Answer is the statement in the form of an answer to the requesting site.
 	Answer struct {
 		Job, Commitment, Signature string
 	} `json:"answer"`
@@ -104,8 +104,8 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// make fills in everything that follows from the keystores of both sites; sealed bytes are not made here, because Go does not
-// guarantee how it uses randomness.
+// make sets everything that follows from the keystores of both sites; it does not make sealed bytes, because Go does not guarantee how it
+// uses randomness.
 func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, askerCard *crypto.Card) {
 	t.Helper()
 	must := func(err error) {
@@ -161,8 +161,8 @@ func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, 
 	return ownerCard, askerCard
 }
 
-// TestOldVectors reads data written by version 1 of the card format and the previous release: a keystore, cards whose TLS keys
-// carry no proof, an envelope and an enrolment between such sites. A card made from that keystore has this version.
+// TestOldVectors reads data written by version 1 of the card format and the previous release: a keystore, cards whose TLS keys carry no
+// proof, an envelope and an enrolment between such sites. A card made from that keystore has the current version.
 func TestOldVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/compat/vectors-1.json")
 	if err != nil {
@@ -209,7 +209,7 @@ func TestOldVectors(t *testing.T) {
 	}
 }
 
-// freeze makes everything from scratch; only for a new version of a format.
+// freeze creates everything from scratch; use it only for a new version of a format.
 func freeze(t *testing.T) {
 	owner, err := crypto.New(start, source(1))
 	if err != nil {
@@ -252,7 +252,7 @@ func freeze(t *testing.T) {
 	}
 }
 
-// TestV3 reads the frozen bytes and recreates, byte by byte, what keys and inputs determine.
+// TestV3 reads the frozen bytes and recreates, byte by byte, everything that keys and inputs determine.
 func TestV3(t *testing.T) {
 	if *update {
 		freeze(t)

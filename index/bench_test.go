@@ -22,7 +22,7 @@ func randomFingerprint(r *rand.Rand) concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(r.Uint64(), r.Uint64())
 }
 
-// benchTables caches one table of each size: most benchmarks do not measure building.
+// benchTables caches one table per size, since most benchmarks do not measure building.
 var benchTables = struct {
 	sync.Mutex
 	m map[int]*level
@@ -48,7 +48,7 @@ func benchTable(n int) *level {
 	return benchTables.m[n]
 }
 
-// nearQueries returns fingerprints; half of them are entries of l with up to twelve changed bits.
+// nearQueries returns fingerprints, half of them entries of l with up to twelve changed bits.
 func nearQueries(l *level, n int) []concordat.Fingerprint {
 	r := rand.New(rand.NewPCG(3, 4))
 	var entries []concordat.Fingerprint
@@ -120,7 +120,7 @@ func BenchmarkTableBuild(b *testing.B) {
 	}
 }
 
-// randomProfiles yields documents of 20 random sentences each, without text, n sentences in all.
+// randomProfiles yields documents of 20 random sentences each, without text, n sentences in total.
 func randomProfiles(seed uint64, n int) iter.Seq[*concordat.Profile] {
 	return func(yield func(*concordat.Profile) bool) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -137,7 +137,7 @@ func randomProfiles(seed uint64, n int) iter.Seq[*concordat.Profile] {
 	}
 }
 
-// BenchmarkBuild measures the bulk path, including merging: one round is n sentences.
+// BenchmarkBuild measures the bulk path including merging; one round is n sentences.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
@@ -189,7 +189,7 @@ func BenchmarkPut(b *testing.B) {
 		}
 		took += cputime.Used() - start
 		b.StopTimer()
-		copied := filepath.Join(b.TempDir(), "copy") // without merged segments that have not been removed yet
+		copied := filepath.Join(b.TempDir(), "copy") // without merged segments awaiting removal
 		if err := errors.Join(s.CopyTo(context.Background(), copied), s.Close()); err != nil {
 			b.Fatal(err)
 		}
@@ -257,8 +257,8 @@ func benchShard(b *testing.B, n int) *Shard {
 	return s
 }
 
-// zipfFingerprints returns n mostly distinct fingerprints, half of which are variations, up to ten nibbles away, of
-// roots whose frequency follows a power law, as with boilerplate.
+// zipfFingerprints returns n mostly distinct fingerprints, half of them variations, up to ten nibbles away, of roots whose frequencies
+// follow a power law, as with boilerplate.
 func zipfFingerprints(n int) ([]concordat.Fingerprint, []occurrence) {
 	r := rand.New(rand.NewPCG(11, uint64(n)))
 	roots := make([]concordat.Fingerprint, n/50+1)
@@ -282,8 +282,8 @@ func zipfFingerprints(n int) ([]concordat.Fingerprint, []occurrence) {
 	return fps, occs
 }
 
-// BenchmarkSkewed measures look-ups drawn from the data itself when buckets are very uneven. Near
-// entries are found as well as read, which is most of the cost.
+// BenchmarkSkewed measures look-ups drawn from the data itself with very uneven buckets. Near entries are both read and found, which is
+// most of the cost.
 func BenchmarkSkewed(b *testing.B) {
 	for _, n := range []int{50_000, 200_000, 800_000} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
@@ -311,7 +311,7 @@ func BenchmarkSkewed(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen measures the opening of a built shard, with its table.
+// BenchmarkOpen measures opening a built shard with its table.
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {

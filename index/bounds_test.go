@@ -11,7 +11,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestBounds: anything that does not fit into 32 bits is refused.
+// TestBounds: values that do not fit into 32 bits are refused.
 func TestBounds(t *testing.T) {
 	for _, n := range []int{-1, math.MaxUint32 + 1, math.MaxInt} {
 		o := testOptions
@@ -31,8 +31,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestForeignEntry: MatchStored refuses an entry in a band that is not a block, and leaves zap's buffers unchanged: two nested
-// visits that get the same buffer see each other's fields.
+// TestForeignEntry: MatchStored refuses a band entry that is not a block, and does not corrupt zap's buffers: if two nested visits got
+// the same buffer, they would see each other's fields.
 func TestForeignEntry(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(1, 1)

@@ -65,7 +65,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("%d segments, want 1", n)
 	}
 	sameAnswers(t, s, ps)
-	// It is a shard like any other.
+	// The built shard behaves like any other.
 	if err := s.Delete(t.Context(), concordat.Ref{Site: indextest.Site, Library: "lib0", Document: "3"}); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestBuildRefuses(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a refused build left a folder: %v", err)
 	}
-	// An error among the first profiles, and one after those that a build examines before it starts.
+	// One error occurs among the first profiles, and one after those that a build examines before it starts.
 	cause := errors.New("no more")
 	for _, n := range []int{5, 300} {
 		err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {

@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// randomCells returns n cells or slightly fewer, never nil: most are anywhere, some among a few.
+// randomCells returns n cells or slightly fewer, never nil; most are random, and some belong to a small set.
 func randomCells(r *rand.Rand, n int) []concordat.Cell {
 	out := make([]concordat.Cell, 0, n)
 	for range n {
@@ -24,7 +24,7 @@ func randomCells(r *rand.Rand, n int) []concordat.Cell {
 	return slices.Compact(out)
 }
 
-// TestCellBytes: the stored form is the one described in DESIGN.md, and damaged forms are refused.
+// TestCellBytes: the stored form matches the description in DESIGN.md, and damaged forms are refused.
 func TestCellBytes(t *testing.T) {
 	cells := []concordat.Cell{0, 1, 129, concordat.Cells - 1}
 	b := appendCells(nil, cells)
@@ -43,7 +43,7 @@ func TestCellBytes(t *testing.T) {
 	}
 }
 
-// TestCellLevel: a level of any size finds the same as an examination of every entry.
+// TestCellLevel: a level of any size gives the same results as scanning every entry.
 func TestCellLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 5, 3000, 400_000} {
@@ -82,8 +82,8 @@ func TestCellLevel(t *testing.T) {
 	}
 }
 
-// TestCellsStay: after changes, rebuilding, a warm start, a cold one and a merge, the table of cells equals one made from
-// only the living documents.
+// TestCellsStay: after changes, rebuilding, warm and cold starts and a merge, the cell table equals one built from only the live
+// documents.
 func TestCellsStay(t *testing.T) {
 	dir := t.TempDir()
 	s := openWarm(t, dir, warmOptions())
@@ -157,8 +157,8 @@ func TestCellsStay(t *testing.T) {
 	}
 }
 
-// BenchmarkSearchCells searches a table of that many sentences with ten cells each, from documents of 50 sentences, as a check
-// does for one sentence: 1,600 cells, for 100 documents. Real sentences are nearer to one another than these.
+// BenchmarkSearchCells searches a table of that many sentences with ten cells each, from documents of 50 sentences, as a check does for
+// one sentence: 1,600 cells, for 100 documents. Real sentences are nearer to each other than these.
 func BenchmarkSearchCells(b *testing.B) {
 	for _, sentences := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(sentences), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// The decoders read bytes from disk: damaged ones must give an error, never a panic, and whatever they accept must be what the
+// The decoders read bytes from disk: damaged bytes must cause an error, never a panic, and accepted bytes must be exactly what the
 // encoder writes.
 
 func FuzzFingerprints(f *testing.F) {
@@ -132,7 +132,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestTerm: terms are in order of value, and a look-up's range contains all terms of a value.
+// TestTerm: terms are ordered by value, and a look-up's range contains all terms of a value.
 func TestTerm(t *testing.T) {
 	var c counters
 	const v = 0xabcde

@@ -13,8 +13,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// FuzzDamage changes eight bytes of one of a shard's files, or truncates it: the shard is refused, or it opens and every call ends,
-// with or without an error. (Which documents are then present is undefined; Verify finds each changed byte of a segment.)
+// FuzzDamage changes eight bytes of one of a shard's files, or truncates it: either the shard is refused, or it opens and every call
+// returns, with or without an error. (It is undefined which documents are then present; Verify finds each changed byte of a segment.)
 func FuzzDamage(f *testing.F) {
 	dir := f.TempDir()
 	s, err := Open(dir, warmOptions())
@@ -78,7 +78,7 @@ func FuzzDamage(f *testing.F) {
 
 // useDamaged calls everything that reads.
 func useDamaged(t *testing.T, s *Shard) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // Merge retries as long as it may
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // Merge retries as long as its context permits
 	defer cancel()
 	q := indextest.NewGenerator(3, 30).Query(5)
 	_, _ = s.Match(ctx, q)

@@ -16,8 +16,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestDiskFull fills a small file system: every acknowledged change stays, Put returns ErrDiskFull, and the same Put succeeds
-// once there is room.
+// TestDiskFull fills a small file system: every acknowledged change remains, Put returns ErrDiskFull, and the same Put succeeds once
+// space is available.
 func TestDiskFull(t *testing.T) {
 	for _, reserve := range []uint64{8 << 20, 0} {
 		t.Run(fmt.Sprintf("reserve %d MB", reserve>>20), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskStaysFull: calls that wait for a disk that stays full end with their context, and no shard is created there.
+// TestDiskStaysFull: calls waiting for a permanently full disk end with their context, and no shard is created there.
 func TestDiskStaysFull(t *testing.T) {
 	dir := smallDisk(t)
 	s := open(t, filepath.Join(dir, "shard"), Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme, Logged: true})
@@ -51,7 +51,7 @@ func TestDiskStaysFull(t *testing.T) {
 	}
 }
 
-// smallDisk returns a folder on a disk of 24 MB that only t uses.
+// smallDisk returns a folder on a disk of 24 MB used only by t.
 func smallDisk(t *testing.T) string {
 	dir := t.TempDir()
 	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=24m"); err != nil {
@@ -104,7 +104,7 @@ func diskFull(t *testing.T, dir, ballast string, reserve uint64) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	// A merge in the background may take the room first; it returns the room when done.
+	// A background merge might take the space first; it releases the space when done.
 	for try := 0; ; try++ {
 		err := s.Put(t.Context(), refused...)
 		if err == nil {

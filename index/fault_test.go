@@ -25,9 +25,9 @@ import (
 	"concordat/internal/indextest"
 )
 
-// The test binary also serves as the child that is killed.
+// The test binary also serves as the child process that is killed.
 const (
-	childEnv  = "CONCORDAT_INDEX_CHILD" // folder of the child's shard
+	childEnv  = "CONCORDAT_INDEX_CHILD" // folder of the child process's shard
 	childRole = "CONCORDAT_INDEX_ROLE"
 )
 
@@ -73,7 +73,7 @@ func child(dir, role string) error {
 	}
 }
 
-// crashBatch returns batch number n: ten new documents and a new version of document "latest".
+// crashBatch returns batch n: ten new documents and a new version of document "latest".
 func crashBatch(n int) []*concordat.Profile {
 	g := indextest.NewGenerator(uint64(n), 50)
 	var ps []*concordat.Profile
@@ -104,8 +104,8 @@ func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
 	return c, bufio.NewScanner(out)
 }
 
-// TestKill kills a writing process at random moments: nothing acknowledged is lost, no document is partly there, and the answers
-// agree with the store, even if the table file of an earlier state has come back, as after a power failure.
+// TestKill kills a writing process at random moments: nothing acknowledged is lost, no document is partially present, and the answers
+// agree with the store, even if an earlier table file has reappeared, as after a power failure.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	seed := uint64(time.Now().UnixNano())
@@ -124,16 +124,16 @@ func TestKill(t *testing.T) {
 			last = n
 			acknowledged[n] = true
 		}
-		// At some point in the next batch.
+		// At some point during the next batch.
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for lines.Scan() { // acknowledged before the end
+		for lines.Scan() { // acknowledged before the process ended
 			last, _ = strconv.Atoi(lines.Text())
 			acknowledged[last] = true
 		}
-		_ = c.Wait() // killed, so never nil
+		_ = c.Wait() // the process was killed, so the error is never nil
 		if last < next {
 			t.Fatal("the child acknowledged nothing")
 		}
@@ -147,7 +147,7 @@ func TestKill(t *testing.T) {
 		if table, err = os.ReadFile(filepath.Join(dir, tableName)); err != nil {
 			t.Fatal(err)
 		}
-		next = last + 2 // the next batch may be there too
+		next = last + 2 // the next batch might be there, too
 	}
 }
 
@@ -176,7 +176,7 @@ func checkAfterKill(t *testing.T, dir string, last int, acknowledged map[int]boo
 		for i, p := range crashBatch(batch)[:10] {
 			d, err := s.Document(t.Context(), crashRef(batch, i))
 			if i == 0 && batch%3 == 1 {
-				// The next batch deletes it; without that batch's acknowledgement it may or may not be there.
+				// The next batch deletes it; unless that batch was acknowledged, either state is valid.
 				if acknowledged[batch+1] && !errors.Is(err, concordat.ErrNotFound) {
 					t.Errorf("%s: deleted document of batch %d: %v, want ErrNotFound", when, batch, err)
 				}
@@ -272,7 +272,7 @@ func TestOtherScheme(t *testing.T) {
 	}
 }
 
-// TestCorrupt damages one file at a time; Open must name it, and must not cause more damage.
+// TestCorrupt damages one file at a time; Open must name it and must not cause further damage.
 func TestCorrupt(t *testing.T) {
 	zap := func(t *testing.T, dir string) string {
 		m, err := filepath.Glob(filepath.Join(dir, storeName, "*.zap"))
@@ -351,7 +351,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestVerify: one changed byte anywhere in a segment is found.
+// TestVerify: a single changed byte anywhere in a segment is found.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, testOptions)
@@ -398,14 +398,13 @@ func changeByte(t *testing.T, path string, b []byte) {
 		_, err = f.WriteAt([]byte{b[len(b)/3] ^ 4}, int64(len(b)/3))
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a merge in the background may have removed it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a background merge might have removed it
 		t.Fatal(err)
 	}
 }
 
-// TestDamagedWhileOpen: a byte of a segment that changes while the shard is open is found by a merge, which does not give it a
-// valid checksum, and by the verification in the background; from then on the shard answers nothing, and says why each time it is
-// opened.
+// TestDamagedWhileOpen: if a byte of a segment changes while the shard is open, background verification finds it, and so does a merge,
+// which does not give it a valid checksum. From then on, the shard answers nothing and reports the reason each time it is opened.
 func TestDamagedWhileOpen(t *testing.T) {
 	for name, find := range map[string]func(context.Context, *Shard) error{
 		"merge": func(ctx context.Context, s *Shard) error { return s.Merge(ctx) },
@@ -437,7 +436,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 				}
 				path = paths[0]
 				if b, failed = os.ReadFile(path); errors.Is(failed, fs.ErrNotExist) {
-					continue // a merge in the background replaced it
+					continue // a background merge replaced it
 				} else if failed != nil {
 					t.Fatal(failed)
 				}
@@ -448,7 +447,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 					}
 					continue
 				}
-				// Unless a merge in the background had read all of it before, and replaced it.
+				// Unless a background merge had already read all of it and replaced it.
 				if paths, failed = s.engine.segmentPaths(); failed != nil || slices.Contains(paths, path) || documents > 20 {
 					t.Fatalf("got no error (%v), want one naming %s", failed, path)
 				}
@@ -473,8 +472,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestUnreadNotDamaged: a segment that cannot be opened for another reason, for example because too many files are open, is not taken
-// for damaged, and the shard continues.
+// TestUnreadNotDamaged: a segment that cannot be opened for another reason, for example too many open files, is not considered damaged,
+// and the shard continues.
 func TestUnreadNotDamaged(t *testing.T) {
 	dir := t.TempDir()
 	g := indextest.NewGenerator(1, 3)
@@ -530,7 +529,7 @@ func TestUnreadNotDamaged(t *testing.T) {
 	}
 }
 
-// TestPurgeBesideScrub: deletions remove bytes from the disk while segments are compared with their checksums, however long that takes.
+// TestPurgeBesideScrub: deletions remove bytes from the disk while segments are being verified, however long that takes.
 func TestPurgeBesideScrub(t *testing.T) {
 	g := indextest.NewGenerator(1, 3)
 	s := open(t, t.TempDir(), testOptions)
@@ -557,8 +556,8 @@ func TestPurgeBesideScrub(t *testing.T) {
 	}
 }
 
-// TestVerifiedAtOpening: opening a shard compares as many segments with their checksums as its byte limit allows, including small
-// ones after a big one, and the suspected one in any case.
+// TestVerifiedAtOpening: opening a shard verifies as many segments as its byte limit allows, including small ones after a big one, and
+// always the suspect one.
 func TestVerifiedAtOpening(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, size int) string {
@@ -604,7 +603,7 @@ func TestFoolishFolder(t *testing.T) {
 	}
 }
 
-// TestInterruptedCreation: the remains of a killed first Open count as an empty folder.
+// TestInterruptedCreation: what a killed first Open leaves behind counts as an empty folder.
 func TestInterruptedCreation(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, testOptions).Close()
@@ -617,7 +616,7 @@ func TestInterruptedCreation(t *testing.T) {
 	}
 }
 
-// TestBackgroundPanic: after a goroutine of Bleve has died, every further call fails at once.
+// TestBackgroundPanic: after a goroutine of Bleve has died, every further call fails immediately.
 func TestBackgroundPanic(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(1, 1)

@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// TestFlights asks the same questions together and one by one, of a shard with several levels, fresh sentences and deleted
-// documents: the answers are the same.
+// TestFlights asks the same questions together and one by one, of a shard with several levels, fresh sentences and deleted documents, and
+// expects the same answers.
 func TestFlights(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	r := rand.New(rand.NewPCG(12, 1))
@@ -24,7 +24,7 @@ func TestFlights(t *testing.T) {
 			for range 50 {
 				f := randomFingerprint(r)
 				if len(all) > 0 && r.IntN(4) == 0 {
-					f = all[r.IntN(len(all))] // again
+					f = all[r.IntN(len(all))] // the same fingerprint again
 				}
 				all = append(all, f)
 				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f})
@@ -88,8 +88,8 @@ func TestFlights(t *testing.T) {
 	}
 }
 
-// TestFlightsBounded: the memory of a look-up does not grow with the number of questions in a query, so one query can cover
-// thousands of documents.
+// TestFlightsBounded: a look-up's memory does not grow with the number of questions in a query, so one query can cover thousands of
+// documents.
 func TestFlightsBounded(t *testing.T) {
 	fps, occs := randomOccurrences(20_000)
 	v := &view{levels: []*level{newLevel(fps, occs)}}

@@ -11,8 +11,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestUnfit: a shard knows for each document whether its cells are known and whether it has any, even after being reopened, and
-// names the documents of a library whose state is wrong.
+// TestUnfit: even after being reopened, a shard knows for each document whether its cells are known and whether it has any, and lists a
+// library's documents in the wrong state.
 func TestUnfit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	open := func() *index.Shard {

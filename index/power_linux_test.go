@@ -17,7 +17,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// afterPowerLoss opens the shard that a machine would find under a name if its power failed at this point.
+// afterPowerLoss opens the named shard as a machine would find it after a power failure at this point.
 func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) *Shard {
 	t.Helper()
 	s, err := Open(filepath.Join(d.Lost(), name), o)
@@ -28,8 +28,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) 
 	return s
 }
 
-// TestPowerLoss cuts the power after each acknowledged change: the shard opens and contains the change. The file system
-// is one of those that DESIGN.md names.
+// TestPowerLoss cuts the power after each acknowledged change: the shard opens and contains the change. The simulated file system is one
+// of those listed in DESIGN.md.
 func TestPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -54,7 +54,7 @@ func TestPowerLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameAnswers(t, afterPowerLoss(t, d, "shard", testOptions), ps)
-	// The result of a merge counts from the next change on.
+	// The result of a merge counts only from the next change on.
 	more := someProfiles(50)[40:]
 	if err := s.Put(t.Context(), more...); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestPowerLoss(t *testing.T) {
 	sameAnswers(t, afterPowerLoss(t, d, "shard", testOptions), append(ps, more...))
 }
 
-// TestPersistedPowerLoss: everything that Persisted covers is found after a power failure, because the log is trimmed up to there.
+// TestPersistedPowerLoss: everything covered by Persisted is found after a power failure, because the log is trimmed up to there.
 func TestPersistedPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -109,7 +109,7 @@ func TestCopiesPowerLoss(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // the caller of CopyTo is responsible for this name
+	if err := os.Mkdir(filepath.Join(root, "copy"), 0o700); err != nil { // the caller of CopyTo is responsible for syncing this name
 		t.Fatal(err)
 	}
 	ps := someProfiles(60)

@@ -8,8 +8,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestPrefetch: the layouts that the instructions assume match the types, and the instructions accept any group and any span.
-// Answers cannot depend on them; TestTable runs with them and, with the tag purego, without.
+// TestPrefetch: the layouts assumed by the instructions match the types, and the instructions accept any group and any span. Answers
+// cannot depend on them; TestTable runs with them and, with the tag purego, without.
 func TestPrefetch(t *testing.T) {
 	var s span
 	if unsafe.Sizeof(s) != 16 || unsafe.Offsetof(s.lo) != 0 || unsafe.Offsetof(s.hi) != 4 || recBytes != 10 || unsafe.Sizeof(group{}) != 20 {
@@ -31,8 +31,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// BenchmarkTouch compares the instructions with loads: groups and spans of random look-ups, and a scan of what they
-// fetch.
+// BenchmarkTouch compares the instructions with loads, using the groups and spans of random look-ups, and scans what they fetch.
 func BenchmarkTouch(b *testing.B) {
 	l := benchTable(1_000_000)
 	for _, by := range []struct {

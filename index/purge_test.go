@@ -32,8 +32,8 @@ func holding(t *testing.T, dir string, needle []byte) (out []string) {
 	return out
 }
 
-// TestPurge: after Delete, the bytes of a document remain in its segment; after Purge, those of its text and fingerprints are gone,
-// and the other documents are unchanged.
+// TestPurge: after Delete, a document's bytes remain in its segment; after Purge, the bytes of its text and fingerprints are gone, and
+// the other documents are unchanged.
 func TestPurge(t *testing.T) {
 	dir := t.TempDir()
 	o := testOptions
@@ -55,7 +55,7 @@ func TestPurge(t *testing.T) {
 	for round, merged := range []bool{false, true, false} {
 		gone := put("gone", "QZXWVKJ9 marks a sentence of a hundred and fifty letters, which nobody else has written and which is to be found on the disk until it has been purged away.")
 		needles := [][]byte{[]byte("QZXWVKJ9"), appendFingerprints(nil, gone.Indexed[:1])}
-		if merged { // all in one segment, which scorch alone would not touch
+		if merged { // all in one segment, which scorch alone would not rewrite
 			if err := s.Merge(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestPurge(t *testing.T) {
 	if err := s.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// The last document leaves nothing either.
+	// Deleting the last document leaves no bytes either.
 	if err := s.Delete(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "stays"}); err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +103,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeOutlastsReader: while a reader holds old files, a purge says so, and they are removed even if the reader releases
-// them after scorch's persister has looked for removable files.
+// TestPurgeOutlastsReader: while a reader holds old files, a purge fails; the files are removed later, even if the reader releases them
+// after scorch's persister has looked for removable files.
 func TestPurgeOutlastsReader(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		o := testOptions

@@ -17,8 +17,8 @@ import (
 	"concordat"
 )
 
-// testEntries makes n blocks and, for every third, a text. A third of all sentences are copies of seven, so that terms
-// with thousands of blocks occur.
+// testEntries creates n blocks and, for every third, a text. A third of all sentences are copies of seven, so terms with thousands of
+// blocks occur.
 func testEntries(r *rand.Rand, first, n int, c *counters) []bleve.Document {
 	var heavy [7]concordat.Fingerprint
 	h := rand.New(rand.NewPCG(7, 7))
@@ -33,7 +33,7 @@ func testEntries(r *rand.Rand, first, n int, c *counters) []bleve.Document {
 		for range r.IntN(4) {
 			f := randomFingerprint(r)
 			if r.IntN(3) == 0 {
-				f = heavy[r.IntN(2)*r.IntN(len(heavy))] // the first in more than half
+				f = heavy[r.IntN(2)*r.IntN(len(heavy))] // the first in more than half of the cases
 			}
 			ss = append(ss, concordat.Sentence{Fingerprint: f})
 		}
@@ -52,7 +52,7 @@ func testEntries(r *rand.Rand, first, n int, c *counters) []bleve.Document {
 	return out
 }
 
-// testWords makes terms, one of which is in every text.
+// testWords creates terms, one of which is in every text.
 func testWords(r *rand.Rand) []concordat.TermCount {
 	out := []concordat.TermCount{{Term: 5, Count: 1 + r.IntN(200)}}
 	for t := concordat.Term(6 + r.IntN(1<<28)); len(out) < 6; t += 1 + concordat.Term(r.IntN(9))*concordat.Term(r.IntN(1<<26)) {
@@ -121,7 +121,7 @@ func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []s
 	return out
 }
 
-// TestSegment compares our segments with those that zap makes from the same documents, and merges of both kinds by both programs.
+// TestSegment compares our segments with those that zap creates from the same documents, and merges of both kinds by both programs.
 func TestSegment(t *testing.T) {
 	sizes := []int{1, 2, 17, 5000}
 	if testing.Short() {
@@ -150,7 +150,7 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// compareSegments makes two segments of documents, merges them without a tenth of the first, and returns our segment for a.
+// compareSegments creates two segments of documents, merges them without a tenth of the first, and returns our segment for a.
 func compareSegments(t *testing.T, a, b []bleve.Document) segment.Segment {
 	t.Helper()
 	ours := plugin{maxMerge: maxMerge}
@@ -236,7 +236,7 @@ func maxPostings(t *testing.T, s segment.Segment) (most uint64) {
 		it := d.AutomatonIterator(nil, nil, nil)
 		e, err := it.Next()
 		for ; e != nil && err == nil; e, err = it.Next() {
-			// Not e.Count: zap returns 1 for every term after the first of a document.
+			// Do not use e.Count: zap returns 1 for every term after a document's first.
 			p, err := d.PostingsList([]byte(e.Term), nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -262,7 +262,7 @@ func TestNumber(t *testing.T) {
 		for range r.IntN(longBlockSentences + 1) {
 			var f [concordat.Bands]uint32
 			for i := range f {
-				f[i] = r.Uint32N(40) // repeats in a block, and more than lastK blocks of a value
+				f[i] = r.Uint32N(40) // repeats within a block, and more than lastK blocks per value
 			}
 			fps = append(fps, concordat.FingerprintOf(f))
 			ss = append(ss, concordat.Sentence{Fingerprint: fps[len(fps)-1]})

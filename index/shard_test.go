@@ -88,7 +88,7 @@ func TestRebuilding(t *testing.T) {
 	})
 }
 
-// TestChurn replaces and deletes documents many times: memory contains the living ones and little more.
+// TestChurn replaces and deletes documents many times: memory contains little more than the live ones.
 func TestChurn(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(6, 100)

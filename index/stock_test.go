@@ -23,8 +23,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestStockSegments runs the contract on a shard whose segments are written alternately by Bleve and by this package, with merges
-// of both by either.
+// TestStockSegments runs the contract on a shard whose segments are written alternately by Bleve and by this package, with merges of both
+// kinds by either.
 func TestStockSegments(t *testing.T) {
 	o := testOptions
 	o.StockSegments = true
@@ -48,7 +48,7 @@ func TestStockSegments(t *testing.T) {
 	})
 }
 
-// TestStockSetting: the setting determines who writes new segments, and who merges.
+// TestStockSetting: the setting determines who writes new segments and who merges.
 func TestStockSetting(t *testing.T) {
 	sizes := map[bool][2]int64{} // before and after a merge
 	for _, stock := range []bool{false, true} {
@@ -93,9 +93,9 @@ func TestStockSetting(t *testing.T) {
 	}
 }
 
-// TestStockBleve kills a writing process and gives its files to another that uses only Bleve: it opens the store, finds every
-// band value that the fingerprints imply, adds, replaces, removes, merges and copies. Both store and copy can then be opened as
-// shards again.
+// TestStockBleve kills a writing process and passes its files to another that uses only Bleve. That process opens the store, finds every
+// band value implied by the fingerprints, adds, replaces, removes, merges and copies. Afterwards, both store and copy open as shards
+// again.
 func TestStockBleve(t *testing.T) {
 	dir, copied := filepath.Join(t.TempDir(), "shard"), filepath.Join(t.TempDir(), "copy")
 	c, lines := startChild(t, dir, "0")
@@ -112,8 +112,8 @@ func TestStockBleve(t *testing.T) {
 	for lines.Scan() {
 		last, _ = strconv.Atoi(lines.Text())
 	}
-	_ = c.Wait()                                                 // killed, so never nil
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a Bleve whose goroutines have died waits forever
+	_ = c.Wait()                                                 // the process was killed, so the error is never nil
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // if Bleve's goroutines have died, it waits forever
 	defer cancel()
 	c = exec.CommandContext(ctx, os.Args[0])
 	c.Env = append(os.Environ(), childEnv+"="+dir, childRole+"=stock", childCopy+"="+copied)
@@ -143,7 +143,7 @@ func TestStockBleve(t *testing.T) {
 	}
 }
 
-// childCopy names the folder where the child that uses only Bleve puts a copy.
+// childCopy is the environment variable with the folder in which the child process that uses only Bleve puts a copy.
 const childCopy = "CONCORDAT_INDEX_COPY"
 
 // stockChild works on a store with unmodified Bleve.
@@ -185,7 +185,7 @@ func stockChild(dir, copied string) error {
 	return errors.Join(err, s.Close())
 }
 
-// stockChange writes two documents, one of them twice, and deletes the number that it had first, as Put would.
+// stockChange writes two documents, one of them twice, and deletes its first number, as Put would.
 func stockChange(s *scorch.Scorch) error {
 	shard := &Shard{opt: testOptions}
 	shard.init()
@@ -213,8 +213,8 @@ func stockChange(s *scorch.Scorch) error {
 	return s.Batch(batch)
 }
 
-// checkStore compares, for each band value, the blocks that Bleve finds with those whose stored fingerprints have it,
-// and returns the number of values.
+// checkStore compares, for each band value, the blocks found by Bleve with those whose stored fingerprints have the value, and returns
+// the number of values.
 func checkStore(s *scorch.Scorch) (values int, err error) {
 	r, err := s.Reader()
 	if err != nil {
@@ -222,7 +222,7 @@ func checkStore(s *scorch.Scorch) (values int, err error) {
 	}
 	snapshot := r.(*scorch.IndexSnapshot)
 	defer snapshot.Close()
-	var want [concordat.Bands]map[string][]string // by the term of the value, without k
+	var want [concordat.Bands]map[string][]string // by the value's term without k
 	for band := range want {
 		want[band] = map[string][]string{}
 	}
@@ -258,7 +258,7 @@ func checkStore(s *scorch.Scorch) (values int, err error) {
 	return values, nil
 }
 
-// holders returns the identities that the reader of each term returns, by the term without k.
+// holders returns the identities found for each term, by the term without k.
 func holders(snapshot *scorch.IndexSnapshot, field string) (map[string][]string, error) {
 	dict, err := snapshot.FieldDict(field)
 	if err != nil {
@@ -299,8 +299,8 @@ func holders(snapshot *scorch.IndexSnapshot, field string) (map[string][]string,
 	}
 }
 
-// TestPinned: the modules on whose internals this package relies have the versions with which it was checked; DESIGN.md lists
-// them. For other versions, run the tests of that list, then record the new versions there.
+// TestPinned: the modules on whose internals this package relies have the tested versions, which DESIGN.md lists. For other versions, run
+// the tests listed there, then record the new versions.
 func TestPinned(t *testing.T) {
 	design, err := os.ReadFile("DESIGN.md")
 	if err != nil {

@@ -25,7 +25,7 @@ func TestStream(t *testing.T) {
 	c := new(counters)
 	var segs []segment.Segment
 	inMemory := plugin{maxMerge: maxMerge}
-	// With one term per range, the file is read once for each.
+	// With one term per range, the file is read once for each range.
 	size := suite.Rounds(800, 3000)
 	ranges := []int{suite.Rounds(20, 1), 700, 1 << 20}
 	if testing.Short() {
@@ -80,7 +80,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamFails: a merge that is cancelled, or has no room, leaves no file.
+// TestStreamFails: a merge that is cancelled or runs out of space leaves no file.
 func TestStreamFails(t *testing.T) {
 	var p plugin
 	s, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
@@ -120,7 +120,7 @@ func (s closing) VisitStoredFields(n uint64, visit segment.StoredFieldValueVisit
 	return s.Segment.VisitStoredFields(n, visit)
 }
 
-// TestMergeEnds: a merge that is cancelled after all documents were read writes no more dictionaries.
+// TestMergeEnds: a merge cancelled after all documents were read writes no more dictionaries.
 func TestMergeEnds(t *testing.T) {
 	for name, p := range map[string]*plugin{"memory": {maxMerge: maxMerge}, "files": {terms: 100}} {
 		made, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
@@ -139,7 +139,7 @@ func TestMergeEnds(t *testing.T) {
 	}
 }
 
-// TestSinkFull: after a failed write nothing more is collected in memory, and no further document is read.
+// TestSinkFull: after a failed write, nothing more is collected in memory, and no further document is read.
 func TestSinkFull(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestSinkFull(t *testing.T) {
 	}
 }
 
-// TestPrintFile: the second file of a merge has no name on disk, so a crash leaves nothing of it.
+// TestPrintFile: the second file of a merge has no name on disk, so a crash leaves nothing of it behind.
 func TestPrintFile(t *testing.T) {
 	dir := t.TempDir()
 	p, err := newPrintFile(filepath.Join(dir, "a.zap.prints"), 10)

@@ -15,7 +15,7 @@ func writeBytes(dir string, b []byte) error {
 	return os.WriteFile(filepath.Join(dir, headerName), b, 0o600)
 }
 
-// skewedOccurrences returns n sentences, some of them in very large groups and buckets.
+// skewedOccurrences returns n sentences, some in very large groups and buckets.
 func skewedOccurrences(seed uint64, n int) ([]concordat.Fingerprint, []occurrence) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	roots := make([]concordat.Fingerprint, 8)
@@ -51,7 +51,7 @@ func TestTable(t *testing.T) {
 			t.Fatalf("%d occurrences, want %d", got, n)
 		}
 		held := 0
-		var all []concordat.Fingerprint // by entry; the level itself looks up every value of a band in them
+		var all []concordat.Fingerprint // by entry; the level itself looks up every band value in them
 		for e, f := range l.all() {
 			if int(e) != len(all) {
 				t.Fatalf("entry %d after %d", e, len(all))
@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// checkLookup compares a look-up with what is near in all, the fingerprints by entry.
+// checkLookup compares a look-up with the near fingerprints in all, which holds them by entry.
 func checkLookup(t *testing.T, l *level, all []concordat.Fingerprint, q concordat.Fingerprint, p concordat.Probe, most, hashes int) {
 	t.Helper()
 	k := &lookup{probe: p, most: most, hashes: hashes, cap: 1 << 30}
@@ -116,7 +116,7 @@ func checkLookup(t *testing.T, l *level, all []concordat.Fingerprint, q concorda
 	}
 }
 
-// TestCap: a truncated look-up is counted, reads no more than the cap, and loses nothing else.
+// TestCap: a truncated look-up is counted, reads at most the cap, and loses nothing else.
 func TestCap(t *testing.T) {
 	fps, occs := skewedOccurrences(3, 6000)
 	l := newLevel(fps, occs)
@@ -143,7 +143,7 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// TestCappedAnswer: the cap reaches Answer.Capped.
+// TestCappedAnswer: truncated look-ups are counted in Answer.Capped.
 func TestCappedAnswer(t *testing.T) {
 	o := testOptions
 	o.BandCap = 3

@@ -17,15 +17,14 @@ import (
 	"concordat"
 )
 
-// warmOptions keep a table of any size.
+// warmOptions enables the table file for any size.
 func warmOptions() Options {
 	o := testOptions
 	o.Warm, o.tableLeast = true, 1
 	return o
 }
 
-// warmShard makes a shard in dir with spans, titles, repeats, long documents and deletions, and returns questions for
-// it.
+// warmShard creates a shard in dir with spans, titles, repeats, long documents and deletions, and returns questions for it.
 func warmShard(t testing.TB, dir string) []concordat.Fingerprint {
 	t.Helper()
 	s := openWarm(t, dir, warmOptions())
@@ -67,7 +66,7 @@ func openWarm(t testing.TB, dir string, o Options) *Shard {
 	return s
 }
 
-// answers returns the answers of s, and closes it.
+// answers returns the answers of s and closes it.
 func answers(t *testing.T, s *Shard, asked []concordat.Fingerprint) []concordat.Match {
 	t.Helper()
 	a, err := s.Match(t.Context(), &concordat.Query{Scheme: testOptions.Scheme, Fingerprints: asked, MaxDistance: 20,
@@ -124,7 +123,7 @@ func TestWarm(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The table of an earlier state is not used, and its deleted document does not come back.
+	// The table of an earlier state is not used, so its deleted document does not reappear.
 	if b, err := os.ReadFile(path); err != nil || bytes.Contains(b, []byte("title of 8")) {
 		t.Errorf("the table after a deletion is absent or holds it (%v)", err)
 	}
@@ -142,7 +141,7 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// TestColdKeepsNoTable: without Warm an old table is neither read nor kept, and none is written.
+// TestColdKeepsNoTable: without Warm, an old table is neither read nor kept, and none is written.
 func TestColdKeepsNoTable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
@@ -170,7 +169,7 @@ func TestColdKeepsNoTable(t *testing.T) {
 			t.Errorf("a table was written (%v)", err)
 		}
 	}
-	s := openWarm(t, dir, warmOptions()) // turned on again
+	s := openWarm(t, dir, warmOptions()) // enabled again
 	if s.engine.warm.Load() {
 		t.Error("the start is warm without a table")
 	}
@@ -182,13 +181,13 @@ func TestColdKeepsNoTable(t *testing.T) {
 	}
 }
 
-// TestWarmLogged: a log record that changes no document leaves the table unchanged, even if the process dies; one that changes a
+// TestWarmLogged: a log record that changes no document leaves the table unchanged, even if the process dies; a record that changes a
 // document removes it.
 func TestWarmLogged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, tableName)
 	asked := warmShard(t, dir)
-	merged := openWarm(t, dir, warmOptions()) // otherwise the merge happens in the background, and makes another table
+	merged := openWarm(t, dir, warmOptions()) // otherwise the merge happens in the background and creates another table
 	if err := errors.Join(merged.Merge(t.Context()), merged.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +274,7 @@ func TestWarmDamaged(t *testing.T) {
 	}
 }
 
-// TestTableNotKept: a table that cannot be written, or for which there is no room, costs only time at the next start.
+// TestTableNotKept: if the table cannot be written or there is no space for it, only the next start takes longer.
 func TestTableNotKept(t *testing.T) {
 	for name, spoil := range map[string]func(*Shard) error{
 		"no room":    func(s *Shard) error { s.reserve = math.MaxUint64 / 4; return nil },
@@ -305,7 +304,7 @@ func TestTableNotKept(t *testing.T) {
 	}
 }
 
-// FuzzTable: whatever a table file contains under a valid checksum and key, it is refused or can be queried.
+// FuzzTable: a table file with a valid checksum and key is refused or can be queried, whatever it contains.
 func FuzzTable(f *testing.F) {
 	var key [32]byte
 	fps, occs := skewedOccurrences(3, 300)
@@ -333,7 +332,7 @@ func FuzzTable(f *testing.F) {
 	f.Add(uint32(0), uint64(0), uint32(0), uint64(0))
 	f.Add(uint32(tableHead-64), uint64(1<<40), uint32(9), uint64(7))
 	f.Add(uint32(tableHead+2), uint64(200), uint32(valid.Len()-100), uint64(1<<63))
-	// The file is as large as five tables of groups; two words in it vary.
+	// The file is as large as five tables of groups; two of its words vary.
 	f.Fuzz(func(t *testing.T, at1 uint32, x1 uint64, at2 uint32, x2 uint64) {
 		b := bytes.Clone(valid.Bytes())
 		body := b[len(tableMagic)+32 : len(b)-4]

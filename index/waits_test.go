@@ -10,7 +10,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// openLogged opens a shard that is the view of a log.
+// openLogged opens a shard that mirrors a log.
 func openLogged(t *testing.T) *Shard {
 	t.Helper()
 	o := testOptions
@@ -43,7 +43,7 @@ func TestCloseDuringPurge(t *testing.T) {
 	}
 }
 
-// TestApplyEnds: an Apply that waits for a disk, which may stay full forever, ends with its context.
+// TestApplyEnds: an Apply waiting for a disk that might never have space ends with its context.
 func TestApplyEnds(t *testing.T) {
 	s := openLogged(t)
 	s.logged.mu.Lock()

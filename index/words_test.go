@@ -12,7 +12,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestLengthCode: codes increase with the length, decode to its four highest digits, and fit into one byte of a uvarint.
+// TestLengthCode: codes increase with the length, decode to its four highest digits, and fit into one uvarint byte.
 func TestLengthCode(t *testing.T) {
 	last := -1
 	for n := 0; n < 1<<19; n++ {
@@ -47,7 +47,7 @@ func (g *givenWords) next() (uint32, []posting, bool, error) {
 	return term, []posting{{0, 1, 1}}, true, nil
 }
 
-// TestWordOrder: a dictionary that is not in ascending order is refused, not merged into another.
+// TestWordOrder: a dictionary that is not in ascending order is refused rather than merged.
 func TestWordOrder(t *testing.T) {
 	for _, c := range []struct {
 		terms []uint32

@@ -10,8 +10,8 @@ import (
 	"concordat/instance"
 )
 
-// TestAuditHead: the signed end of the audit is kept next to the store. If the last entries of a store are missing or different,
-// the two disagree, and the head that proves it is kept; the same applies to a head that another site signed.
+// TestAuditHead: the signed audit head is stored next to the store. If the last entries of a store are missing or different, they
+// disagree with the head, and the head that proves this is kept; the same applies to a head signed by another site.
 func TestAuditHead(t *testing.T) {
 	t.Setenv(instance.KeyFileVariable, "")
 	dir, ctx := create(t), t.Context()
@@ -46,7 +46,7 @@ func TestAuditHead(t *testing.T) {
 	must(o.KeepAuditHead(ctx))
 	must(o.Close())
 
-	// The last entries are removed, here by restoring an older copy of the store.
+	// Remove the last entries, here by restoring an older copy of the store.
 	must(os.WriteFile(filepath.Join(dir, instance.StoreName), earlier, 0o600))
 	o = open(t, dir, instance.StoreOnly)
 	for range 2 {
@@ -54,7 +54,7 @@ func TestAuditHead(t *testing.T) {
 			t.Errorf("entries are missing at the end: error %v, want ErrCorrupt", err)
 		}
 	}
-	// Other entries in their place do not hide that.
+	// Different entries in their place do not hide this.
 	for range 5 {
 		must(o.Audit(ctx, "nothing happened", nil))
 	}

@@ -9,7 +9,7 @@ import (
 	"concordat/profile"
 )
 
-// TestCreateLeavesConfig: existing settings that cannot be used are refused and left unchanged.
+// TestCreateLeavesConfig: unusable existing settings are refused and left unchanged.
 func TestCreateLeavesConfig(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, instance.ConfigName)

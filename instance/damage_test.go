@@ -23,13 +23,13 @@ import (
 	"concordat/store"
 )
 
-// errSilent: an answer differs, and nothing says why.
+// errSilent means that an answer differs without any reported reason.
 var errSilent = errors.New("silent")
 
-// errHangs: a start took more than a minute.
+// errHangs means that a start took more than a minute.
 var errHangs = errors.New("hangs")
 
-// kindOf says what kind of file or folder of a site a path is, relative to the site's folder.
+// kindOf returns the kind of file or folder at a path relative to the site's folder.
 func kindOf(rel string, folder bool) string {
 	switch name := filepath.Base(rel); {
 	case folder:
@@ -99,12 +99,12 @@ func damage(t *testing.T, r *rand.Rand, dir, only string) (kind, what string) {
 	return kind, what
 }
 
-// damages is the environment variable that sets the number of rounds and, behind a space, the only kind of file to damage. With -v, the
+// damages is the environment variable that sets the number of rounds and, after a space, the only kind of file to damage. With -v, the
 // test prints its results by kind of file.
 const damages = "CONCORDAT_DAMAGES"
 
-// TestDamageIsTold damages one file of a site as a killed process left it, and checks copies of its documents: the answers and the
-// catalogue are those of the undamaged site, or the site reports a fault.
+// TestDamageIsTold damages one file of a site as left by a killed process, and checks copies of its documents: either the answers and the
+// catalogue equal those of the undamaged site, or the site reports a fault.
 func TestDamageIsTold(t *testing.T) {
 	const documents = 24
 	dir := create(t)
@@ -134,7 +134,7 @@ func TestDamageIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := []concordat.DocumentID{"d00", "d07", "d11", "d12", "d18", "d23"}
-	// answers says what a site finds of copies, and what its catalogue has.
+	// answers returns what a site finds for copies, and what its catalogue contains.
 	answers := func(dir string) (out []string, err error) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errHangs)
 		defer cancel()

@@ -8,7 +8,7 @@ import (
 	"concordat/instance"
 )
 
-// TestFinishReindexUnknown: if it cannot be determined whether the next index is complete, the present one stays in place.
+// TestFinishReindexUnknown: if it cannot be determined whether the next index is complete, the current one remains.
 func TestFinishReindexUnknown(t *testing.T) {
 	dir := t.TempDir()
 	kept := filepath.Join(dir, instance.IndexName, "segment")
@@ -20,7 +20,7 @@ func TestFinishReindexUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, instance.NewIndexName), nil, 0o600); err != nil { // nothing can be looked up in it
+	if err := os.WriteFile(filepath.Join(dir, instance.NewIndexName), nil, 0o600); err != nil { // look-ups in it fail
 		t.Fatal(err)
 	}
 	if err := instance.FinishReindex(dir); err == nil {

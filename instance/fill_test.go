@@ -8,10 +8,9 @@ import (
 	"concordat/site/compare"
 )
 
-// TestFillPanics: a document that triggers a fault of the program while documents move into the shards ends that step, not the
-// process.
+// TestFillPanics: if a document triggers a fault of the program while documents move to the shards, only that step ends, not the process.
 func TestFillPanics(t *testing.T) {
-	o := &Instance{} // without a node that could be asked for the document
+	o := &Instance{} // without a node that could provide the document
 	err := o.fillDocuments(t.Context(), []*concordat.Document{{ID: "a"}})
 	if fault := (*compare.Fault)(nil); !errors.As(err, &fault) {
 		t.Fatalf("got %v, want a fault", err)

@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestFitMeaning: once the index by meaning is switched on in a running site, new documents have cells and earlier ones get them one
-// after the other, even after an interruption; the site reports the progress, and stops when the index is switched off.
+// TestFitMeaning: once the index by meaning is switched on in a running site, new documents have cells, and earlier ones get them one
+// after another, even after an interruption. The site reports the progress, and stops when the index is switched off.
 func TestFitMeaning(t *testing.T) {
 	t.Setenv("CONCORDAT_MEANING_INDEX", "false")
 	o := open(t, create(t), instance.WithIndex)

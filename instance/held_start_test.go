@@ -22,8 +22,7 @@ import (
 	"concordat/internal/storetest"
 )
 
-// TestKeysOrSaid: each statement of the store that fails while a site makes its keys and its first card is reported, including the
-// last one.
+// TestKeysOrSaid: any store statement that fails while a site makes its keys and its first card is reported, including the last one.
 func TestKeysOrSaid(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -47,8 +46,7 @@ func TestKeysOrSaid(t *testing.T) {
 	}
 }
 
-// TestRemainsEndTheStart: remains that cannot be removed end the start, because otherwise text that was reported as gone would
-// stay.
+// TestRemainsEndTheStart: leftovers that cannot be removed end the start, because otherwise text reported as deleted would remain.
 func TestRemainsEndTheStart(t *testing.T) {
 	dir := create(t)
 	if err := os.WriteFile(filepath.Join(dir, instance.OriginalsName), nil, 0o600); err != nil { // instead of a folder
@@ -95,8 +93,8 @@ func TestCloseEndsConnections(t *testing.T) {
 	}
 }
 
-// TestRemovedNodeLeavesNothing: a machine that was removed from its cluster does not start, and leaves no session at the
-// coordinator, which would count it as present until it falls silent.
+// TestRemovedNodeLeavesNothing: a machine removed from its cluster does not start, and leaves no session at the coordinator, which would
+// count it as present until the session expires.
 func TestRemovedNodeLeavesNothing(t *testing.T) {
 	dir := create(t)
 	trust := filepath.Join(dir, instance.ClusterName)
@@ -143,7 +141,7 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhoDeletes: only one of the processes of a cluster deletes, and leaves no deletion to another; a single process does so too.
+// TestWhoDeletes: in a cluster, exactly one process deletes and leaves no deletion to another; a single process does the same.
 func TestWhoDeletes(t *testing.T) {
 	o := &instance.Instance{}
 	if o.OtherProcessDeletes() {

@@ -21,8 +21,8 @@ import (
 	"concordat/store"
 )
 
-// TestHoldsSite: a folder contains a site once one was created there, but none if its configuration or its store is
-// missing; unreadable parts are an error, not an answer.
+// TestHoldsSite: a folder contains a site once one was created there, but not if its configuration or its store is missing; unreadable
+// parts are an error.
 func TestHoldsSite(t *testing.T) {
 	dir := create(t)
 	holds := func(dir string, want bool) {
@@ -53,8 +53,8 @@ func TestFreeSpace(t *testing.T) {
 	}
 }
 
-// TestReadBounded: a file of the maximum size is read completely, one that is a byte larger is refused, and a missing one is
-// reported as missing.
+// TestReadBounded: a file of the maximum size is read completely, a file one byte larger is refused, and a missing file is reported as
+// missing.
 func TestReadBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for n, want := range map[int]error{0: nil, 100: nil, 101: concordat.ErrInvalid} {
@@ -70,8 +70,8 @@ func TestReadBounded(t *testing.T) {
 	}
 }
 
-// TestStrictestForward: a check says what partners are asked; if it does not, the strictest of its libraries decides; if it
-// names no library, the site does.
+// TestStrictestForward: a check determines what partners are asked. If it does not specify this, the strictest of its libraries decides;
+// if it lists no library, the site does.
 func TestStrictestForward(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -117,8 +117,8 @@ func rowOf(o *instance.Instance, id concordat.DocumentID) store.DocumentRow {
 	return store.DocumentRow{Library: "theses", ID: id, Hash: strings.Repeat("0", 64), Scheme: o.Profiler.Scheme(), Added: time.Now()}
 }
 
-// TestDocumentsFromAfar: the documents of a library whose index is on another machine are returned one after another, without those
-// deleted in the meantime, and no more are fetched than needed.
+// TestDocumentsFromAfar: documents of a library whose index is on another machine are returned one after another, without those deleted
+// in the meantime, and no more are fetched than needed.
 func TestDocumentsFromAfar(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -149,8 +149,8 @@ func TestDocumentsFromAfar(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsNamed: the named holder of the key of the cluster's authority is this node, otherwise a live one; if the holder is
-// away, that node is named, and never one without the key.
+// TestAuthorityIsNamed: the named holder of the cluster authority's key is this node, otherwise a live one. If the holder is away, that
+// node is named, and never a node without the key.
 func TestAuthorityIsNamed(t *testing.T) {
 	l := &cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {}, "b": {Authority: true}, "c": {}}}
 	live := func(ids ...coord.NodeID) *coord.View {
@@ -176,8 +176,7 @@ func TestAuthorityIsNamed(t *testing.T) {
 	says(live("a"), "no node has the key")
 }
 
-// TestStoreAloneSettlesNothing: a process that opens only the store of a site leaves half-added documents to the process that has the
-// index.
+// TestStoreAloneSettlesNothing: a process that opens only a site's store leaves half-added documents to the process that has the index.
 func TestStoreAloneSettlesNothing(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.StoreOnly)
@@ -203,8 +202,8 @@ func TestStoreAloneSettlesNothing(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAllNodesHold: a node starts with the cluster's settings as it last saw them; settings with unknown keys, or that
-// cannot be read, end the start.
+// TestSettingsOfAllNodesHold: a node starts with the cluster's settings as it last saw them; unreadable settings, or settings with
+// unknown keys, end the start.
 func TestSettingsOfAllNodesHold(t *testing.T) {
 	dir := create(t)
 	path := filepath.Join(dir, instance.ClusterName, "settings.json")
@@ -226,8 +225,8 @@ func TestSettingsOfAllNodesHold(t *testing.T) {
 	}
 }
 
-// TestSharedKeystore: a failed change of the keystore that all nodes share changes nothing and returns an error, and a node's own
-// copy that others may read is not passed to the nodes.
+// TestSharedKeystore: a failed change to the keystore shared by all nodes changes nothing and returns an error, and a node's own copy
+// that other users can read is not passed to the nodes.
 func TestSharedKeystore(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -265,7 +264,7 @@ func TestSharedKeystore(t *testing.T) {
 	}
 }
 
-// TestCopyOfStateIsWhole: a copy of the site for a backup that lacks the index, because there was no room for it, is not accepted.
+// TestCopyOfStateIsWhole: a copy of the site for a backup is rejected if it lacks the index for lack of space.
 func TestCopyOfStateIsWhole(t *testing.T) {
 	o := open(t, create(t), instance.WithIndex)
 	defer o.Close()

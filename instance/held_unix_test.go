@@ -13,8 +13,8 @@ import (
 	"concordat/instance"
 )
 
-// TestKeyThroughPipe: a secret's file that others may read is refused; for a pipe, which a shell creates for a secret that is not
-// in a file, the mode does not matter.
+// TestKeyThroughPipe: a secret's file is refused if other users can read it; the mode of a pipe does not matter, because a shell creates
+// it for a secret that is not in a file.
 func TestKeyThroughPipe(t *testing.T) {
 	key := bytes.Repeat([]byte{7}, 32)
 	path := filepath.Join(t.TempDir(), "key")
@@ -40,7 +40,7 @@ func TestKeyThroughPipe(t *testing.T) {
 	go func() { written <- os.WriteFile(path, key, 0) }()
 	if _, err := instance.RawKeyFrom(path); err != nil {
 		t.Errorf("through a pipe: %v", err)
-		_, _ = os.ReadFile(path) // lets the writer end
+		_, _ = os.ReadFile(path) // allows the writer to end
 	}
 	if err := <-written; err != nil {
 		t.Error(err)

@@ -32,7 +32,7 @@ func open(t *testing.T, dir string, mode instance.Mode) *instance.Instance {
 	return o
 }
 
-// TestOpen: a site adds documents and finds them after it was reopened.
+// TestOpen: a site adds documents and finds them after being reopened.
 func TestOpen(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)

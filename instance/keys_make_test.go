@@ -29,7 +29,7 @@ func TestEnsureKeys(t *testing.T) {
 	if made, err := o.EnsureKeys(ctx); err != nil || made {
 		t.Errorf("again: made %v, %v", made, err)
 	}
-	// A site whose keystore is lost does not get new keys automatically: others know it by the old ones.
+	// A site whose keystore is lost does not get new keys automatically, because others know it by the old ones.
 	if err := os.Rename(filepath.Join(o.Dir, instance.KeystoreName), filepath.Join(o.Dir, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestEnsureKeys(t *testing.T) {
 	}
 }
 
-// TestEnsureKeysPartners: a site whose partners know keys that are missing gets no new ones.
+// TestEnsureKeysPartners: a site gets no new keys if partners know its missing ones.
 func TestEnsureKeysPartners(t *testing.T) {
 	o, ctx := open(t, create(t), instance.StoreOnly), t.Context()
 	if err := o.Store.Partners.AddPartner(ctx, store.Partner{Site: "AAAAAAA", Name: "north", Card: []byte("card")}); err != nil {
@@ -49,7 +49,7 @@ func TestEnsureKeysPartners(t *testing.T) {
 	}
 }
 
-// TestLockedRoot: the copy opens with its passphrase, which is not asked for again.
+// TestLockedRoot: the copy opens with its passphrase, and the question is not repeated.
 func TestLockedRoot(t *testing.T) {
 	t.Setenv(instance.KeyFileVariable, "")
 	o, ctx := open(t, create(t), instance.StoreOnly), t.Context()

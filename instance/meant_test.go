@@ -13,9 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestCheckMeaning: the check of the index counts documents that lack cells of meaning and those that have too many, by the
-// policies of libraries. For documents known to have no cells it examines the texts, some of which contain no sentence of
-// prose.
+// TestCheckMeaning: the check of the index counts documents that lack meaning cells or have superfluous ones, according to the libraries'
+// policies. For documents known to have no cells, it examines the texts, some of which contain no prose.
 func TestCheckMeaning(t *testing.T) {
 	dir := create(t)
 	opened := func(meaning string) *instance.Instance {

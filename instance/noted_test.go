@@ -45,7 +45,7 @@ func leave(t *testing.T, dir string) string {
 	return to
 }
 
-// held returns the names of the documents in a site's catalogue, if its index has the same ones.
+// held returns the names of the documents in a site's catalogue, if its index has the same documents.
 func held(t *testing.T, dir string) ([]string, error) {
 	t.Helper()
 	o, err := instance.Open(t.Context(), dir, instance.WithIndex, instance.Options{})
@@ -62,8 +62,8 @@ func held(t *testing.T, dir string) ([]string, error) {
 	return out, err
 }
 
-// TestComparedAtStart: after the death of the process, an index whose log was truncated refuses to open until somebody accepts
-// the loss, and a store that was reset to an older state gets the missing documents from the index.
+// TestComparedAtStart: after the process was killed, an index with a truncated log refuses to open until a person accepts the loss, and a
+// store reset to an older state gets the missing documents from the index.
 func TestComparedAtStart(t *testing.T) {
 	dir := create(t)
 	o := open(t, dir, instance.WithIndex)
@@ -72,7 +72,7 @@ func TestComparedAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	const documents = 12
-	early := map[int]string{} // the site by its number of documents
+	early := map[int]string{} // copy of the site by number of documents
 	var want []string
 	for i := range documents {
 		if i == 5 || i >= documents-4 {
@@ -134,7 +134,7 @@ func TestComparedAtStart(t *testing.T) {
 	if _, err := held(t, old); err == nil || !strings.Contains(err.Error(), "Missing:7") {
 		t.Errorf("an older index, accepted: %v, want 7 documents missing", err)
 	}
-	// Different profiles are changes too.
+	// Different profiles are changes, too.
 	before := leave(t, dir)
 	d, err := o.Index.Document(t.Context(), o.Site.Ref("l", "d00"))
 	if err != nil {
@@ -155,7 +155,7 @@ func TestComparedAtStart(t *testing.T) {
 	if _, err := held(t, renewed); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "lacks 1 acknowledged") {
 		t.Errorf("an index from before a renewal: %v, want ErrCorrupt", err)
 	}
-	// An older store with a newer index, which other starts may have followed.
+	// An older store with a newer index, possibly after other starts.
 	for n, at := range early {
 		for starts := range 3 {
 			back := leave(t, dir)
@@ -180,8 +180,8 @@ func TestComparedAtStart(t *testing.T) {
 	}
 }
 
-// TestIndexGone: a site whose index is missing is neither opened nor reindexed as if it were empty until somebody confirms it. An
-// index from before identities existed opens, and so does the empty index of a site without documents.
+// TestIndexGone: a site whose index is missing is neither opened nor reindexed as if it were empty until a person confirms it. An index
+// from before identities existed opens, as does the empty index of a site without documents.
 func TestIndexGone(t *testing.T) {
 	dir := create(t)
 	shard := filepath.Join(dir, instance.IndexName, "00")

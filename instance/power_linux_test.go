@@ -14,15 +14,15 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestReindexPowerLoss cuts the power at every moment while a new index takes the place of the old one, with the process dying now and
-// then: the next start finds the old index or the new one, and the new one once the exchange has returned.
+// TestReindexPowerLoss cuts the power at every moment while a new index replaces the old one, and sometimes kills the process: the next
+// start finds the old index or the new one, and always the new one once the exchange has returned.
 func TestReindexPowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	dir := powertest.Scratch(t)
 	for seed := range uint64(suite.Rounds(4, 40)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		root := filepath.Join(dir, fmt.Sprint(seed))
-		build := func(name string) { // a shard, as the index makes it
+		build := func(name string) { // a shard in the form that the index has
 			shard := filepath.Join(root, name, "00")
 			if err := errors.Join(os.MkdirAll(shard, 0o700), os.WriteFile(filepath.Join(shard, "name"), []byte(name), 0o600)); err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// TestCopyThatCannotBeOpened: a copy of the store that cannot be opened fails the backup, whatever is in it.
+// TestCopyThatCannotBeOpened: any copy of the store that cannot be opened fails the backup.
 func TestCopyThatCannotBeOpened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), StoreName)
 	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {

@@ -22,7 +22,7 @@ import (
 	"concordat/store"
 )
 
-// glass and chess have no words of content in common, but the model of modelServer gives them the same vectors.
+// glass and chess share no content words, but the model of modelServer gives them the same vectors.
 var (
 	glass = []string{"The guild of glass workers moved its furnaces to the island because officials were afraid of fire.",
 		"No apprentice was allowed to leave the lagoon, as the recipe of the red glass was a secret of the state.",
@@ -34,7 +34,7 @@ var (
 		"After an adjournment both teams analyse the endgame all night and hardly anybody gets enough sleep."}
 )
 
-// modelServer serves a model whose vectors are those of the table, except that it takes chess for glass. It fails while broken is set.
+// modelServer serves a model with the table's vectors, except that it treats chess as glass. It fails while broken is set.
 func modelServer(t *testing.T) (url string, asked *atomic.Int64, broken *atomic.Bool) {
 	t.Helper()
 	table, err := meaning.Default()
@@ -71,9 +71,9 @@ func modelServer(t *testing.T) (url string, asked *atomic.Int64, broken *atomic.
 	return server.URL + "/v1", asked, broken
 }
 
-// TestFileVectors: with meaning.index: encoder, each document gets the encoder's vectors, and a check finds a source by them that the table
-// does not nominate. Work that is interrupted continues; what is deleted or replaced is deleted from the index too; another encoder or
-// another setting leaves nothing of it.
+// TestFileVectors: with meaning.index: encoder, each document gets the encoder's vectors, and with these a check finds a source that the
+// table does not nominate. Interrupted work resumes; deleted and replaced documents are deleted from the index too; a different encoder
+// or setting removes the index completely.
 func TestFileVectors(t *testing.T) {
 	url, asked, broken := modelServer(t)
 	dir := create(t)
@@ -135,7 +135,7 @@ func TestFileVectors(t *testing.T) {
 		t.Errorf("leads to %v, want one to glass", got)
 	}
 
-	// What is deleted and replaced.
+	// Delete and replace documents.
 	ref := func(id string) concordat.Ref { return o.Site.Ref("theses", concordat.DocumentID(id)) }
 	if err := o.Index.Delete(t.Context(), ref("sample-0")); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestFileVectors(t *testing.T) {
 		t.Error("an addition is not told")
 	}
 
-	// An interruption, and a new start.
+	// Interrupt the work and start again.
 	broken.Store(true)
 	if _, _, err := file(); err == nil {
 		t.Error("a broken encoder is no error")
@@ -180,7 +180,7 @@ func TestFileVectors(t *testing.T) {
 		t.Error("an ended context is no error")
 	}
 
-	// Another encoder, and another setting.
+	// Use a different encoder, then a different setting.
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
-		sandbox.Main() // the test binary acts as the program, and so as the extraction worker too
+		sandbox.Main() // the test binary serves as the program, and so also as the extraction worker
 	}
 	testscript.Main(m, map[string]func(){"concordat-lab": main, "screening": screenMain})
 }
@@ -27,7 +27,7 @@ func TestScripts(t *testing.T) {
 	scripttest.Run(t, "testdata/script", nil)
 }
 
-// Every command line of this program in the documents parses.
+// Every command line of this program in the documents must parse.
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "..", "concordat-lab")
 	for _, c := range all {
@@ -41,7 +41,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// Every command has a line of help.
+// Every command must have a line of help.
 func TestHelp(t *testing.T) {
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {

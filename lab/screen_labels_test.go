@@ -20,7 +20,7 @@ import (
 	"concordat/screen"
 )
 
-// labelled makes a page with three pairs, one of which contains text that resembles markup, in a folder of its own.
+// labelled creates a page with three pairs, one of which contains text that resembles markup, in its own folder.
 func labelled(t *testing.T) (dir string, pairs []samplePair) {
 	t.Helper()
 	dir = t.TempDir()
@@ -71,8 +71,8 @@ func TestLabelInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// reads waits until the text of the elements that a selector finds, joined by |, is as wanted: after loading or a change, a
-	// page takes a while.
+	// reads waits until the text of the elements matching a selector, joined by |, is as wanted, since a page takes a while after loading
+	// or a change.
 	reads := func(selector, what string, wanted func(string) bool) {
 		t.Helper()
 		var got string
@@ -108,7 +108,7 @@ func TestLabelInBrowser(t *testing.T) {
 	begins("#state", "Pair 3 of 3, 2 labelled")
 	is("#text-b mark", "2020")
 
-	// Each later visit continues here, and a label can be changed.
+	// Each later visit continues here, and labels can be changed.
 	kept := `new Promise((resolve, reject) => { const opening = indexedDB.open("concordat labels"); opening.onerror = reject;
 		opening.onsuccess = () => { const all = opening.result.transaction("labels").objectStore("labels").count();
 			all.onsuccess = () => resolve(all.result); all.onerror = reject; } })`
@@ -148,7 +148,7 @@ func TestLabelInBrowser(t *testing.T) {
 		}
 	}
 
-	// A file adds to the labels of the page; a faulty one changes none, and the fault is named with its line.
+	// A file adds to the labels of the page; a faulty file changes none, and the fault is reported with its line.
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -191,7 +191,7 @@ func TestLabelsRefused(t *testing.T) {
 	}
 }
 
-// TestPrecisionLines: each distance is weighted by its pairs, and a distance without a deciding label leaves those above it open.
+// TestPrecisionLines: each distance is weighted by its pairs, and a distance without a deciding label leaves greater distances undecided.
 func TestPrecisionLines(t *testing.T) {
 	h := sampleHeader{Pairs: []int{100, 0, 50}}
 	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 0, "a", "c"}, {"pair", 3, 2, "a", "d"}, {"pair", 4, 2, "b", "d"},
@@ -201,7 +201,7 @@ func TestPrecisionLines(t *testing.T) {
 	if *lines[0].Precision != 1 || *lines[2].Precision != 0.5 || lines[1].Precision != nil {
 		t.Errorf("precision at the distances: %+v", lines)
 	}
-	// 100 of 125 near-duplicates lie at distance 0; 125 of the 150 pairs are near-duplicates.
+	// 100 of 125 near-duplicates are at distance 0; 125 of the 150 pairs are near-duplicates.
 	if *lines[0].Recall != 0.8 || *lines[2].Recall != 1 || *lines[2].UpTo < 0.8333 || *lines[2].UpTo > 0.8334 {
 		t.Errorf("up to the distances: %+v", lines)
 	}

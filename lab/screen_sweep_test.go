@@ -16,7 +16,7 @@ import (
 	"concordat/cmd/concordat/screening"
 )
 
-// TestSweepOptions: every option of screen sweep changes what it prints, or is refused if it would change nothing.
+// TestSweepOptions: every option of screen sweep changes its output, or is refused if it would change nothing.
 func TestSweepOptions(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "site")

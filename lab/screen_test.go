@@ -25,7 +25,7 @@ func screenMain() {
 	os.Exit(cli.Execute(context.Background(), screening.Command(s), os.Args[1:], &s.Terminal))
 }
 
-// newLibrary makes a site in a folder, with a library l of the documents given as lines of ID TAB TEXT.
+// newLibrary creates a site in a folder, with a library l of the documents given as lines of ID TAB TEXT.
 func newLibrary(ctx context.Context, dir string, lines []string) error {
 	if _, err := instance.Create(ctx, dir, "test", "", profile.Natural, "", false); err != nil {
 		return err

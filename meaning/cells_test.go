@@ -35,7 +35,7 @@ func TestCellsGolden(t *testing.T) {
 	golden(t, "testdata/cells.txt", b.String())
 }
 
-// TestNear: the nearest cells are the same as when all cells are tried, and the nearest is the point's own.
+// TestNear: the nearest cells equal those found by trying all cells, and the nearest of all is the point's own.
 func TestNear(t *testing.T) {
 	c := defaultCells(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -53,7 +53,7 @@ func TestNear(t *testing.T) {
 		all := make([]distant, 1<<concordat.BandBits)
 		for v := range all {
 			all[v].cell = uint32(v)
-			// In pairs, as Near adds.
+			// Add in pairs, like Near.
 			all[v].distance = (d[0][v>>15] + d[1][v>>10&31]) + (d[2][v>>5&31] + d[3][v&31])
 		}
 		slices.SortFunc(all, func(a, b distant) int {
@@ -71,7 +71,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestDotRows: the products of rows are bit for bit those of Dot, with and without the processor's vector instructions.
+// TestDotRows: the products of rows are bit for bit the results of Dot, with and without the processor's vector instructions.
 func TestDotRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	var x Vector
@@ -92,7 +92,7 @@ func TestDotRows(t *testing.T) {
 	}
 }
 
-// TestRanked: a ranking keeps its elements, in order of distance, then of cell.
+// TestRanked: a ranking preserves its elements, ordered by distance, then by cell.
 func TestRanked(t *testing.T) {
 	distances := []float32{-7, -1e-30, 0, 1e-30, 0.5, 0.75, 1e30}
 	for i, d := range distances {
@@ -125,8 +125,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestAskedCells: a text's questions find the cells of a text that says the same in other words, within a script, and more of its
-// cells than of an unrelated one's.
+// TestAskedCells: a text's questions find the cells of a reworded text in the same script, and more of its cells than of an unrelated
+// text's.
 func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +
@@ -164,7 +164,7 @@ func TestAskedCells(t *testing.T) {
 	}
 }
 
-// TestCellsDamage: cells with a changed byte, or cut short, are refused.
+// TestCellsDamage: cells with a changed byte, or truncated ones, are refused.
 func TestCellsDamage(t *testing.T) {
 	for _, i := range []int{0, 4, 100, len(embeddedCells) - 1} {
 		b := bytes.Clone(embeddedCells)
@@ -229,7 +229,7 @@ func BenchmarkCells(b *testing.B) {
 	})
 }
 
-// TestDirections: the nearest direction is the same as in a comparison with each, whatever their number.
+// TestDirections: the nearest direction is the same as in a comparison with each, however many there are.
 func TestDirections(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	var all strings.Builder

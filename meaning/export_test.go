@@ -11,7 +11,7 @@ func seal(body []byte) []byte {
 	return append(append([]byte{}, body...), sum[:]...)
 }
 
-// Background returns the background of a sentence of a source, as Leads computes it and as a comparison with every sentence does.
+// Background returns the background of a source's sentence as computed by Leads and by a comparison with every sentence.
 func Background(submission *Text, sources []*Text, d, j int) (got, want float32) {
 	c := Compare(submission, sources)
 	var best []float32

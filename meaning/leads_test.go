@@ -36,7 +36,7 @@ func read(t *testing.T, texts ...string) (out []*meaning.Text) {
 	return out
 }
 
-// TestReworded: a reworded passage leads to its source and to no other, sentence by sentence.
+// TestReworded: a reworded passage leads only to its source, sentence by sentence.
 func TestReworded(t *testing.T) {
 	texts := read(t, reworded, source, other)
 	leads := meaning.Compare(texts[0], texts[1:]).Leads()
@@ -54,7 +54,7 @@ func TestReworded(t *testing.T) {
 	}
 }
 
-// TestManySay: a statement that three sources make leads to none of them.
+// TestManySay: a statement in three sources leads to none of them.
 func TestManySay(t *testing.T) {
 	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
 	many := 0
@@ -73,7 +73,7 @@ func TestManySay(t *testing.T) {
 	}
 }
 
-// TestWithout: leaving spans out of a text does not change the original.
+// TestWithout: removing spans from a text does not change the original.
 func TestWithout(t *testing.T) {
 	texts := read(t, reworded, source)
 	if ls := meaning.Compare(texts[0].Without([]concordat.Span{{End: len(reworded)}}), texts[1:]).Leads(); len(ls[0]) > 0 {
@@ -84,7 +84,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestLeave: text that is already evidence leads nowhere.
+// TestLeave: text that is already evidence has no leads.
 func TestLeave(t *testing.T) {
 	texts := read(t, reworded, source)
 	texts[0].Leave([]concordat.Span{{Start: 0, End: len(reworded)}})
@@ -93,7 +93,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestNotProse: lists of links, numbers and names lead nowhere.
+// TestNotProse: lists of links, numbers and names have no leads.
 func TestNotProse(t *testing.T) {
 	list := strings.Repeat("Berg, M. (2011) 12-40; Harrow, B. (1994) 101-126; Quist, A. (2015) 7-19; Ndiaye, O. (2007) 3-5.\n", 4)
 	texts := read(t, list, list)
@@ -102,7 +102,7 @@ func TestNotProse(t *testing.T) {
 	}
 }
 
-// TestBackground: the index of pieces finds the same as a comparison of every sentence with every other.
+// TestBackground: the index of pieces gives the same result as comparing every sentence with every other.
 func TestBackground(t *testing.T) {
 	texts := read(t, reworded, source, other, source+" "+other, "It is told so. "+reworded)
 	above := 0
@@ -125,7 +125,7 @@ func TestBackground(t *testing.T) {
 // TestBackgroundBetweenLanguages: two texts that are similar throughout, and slightly more so sentence by sentence, are a
 // translation if their languages differ, and two answers to one question if they do not.
 func TestBackgroundBetweenLanguages(t *testing.T) {
-	const all, alike = 0.672, 0.753 // similarity of any two sentences, and of two that say the same
+	const all, alike = 0.672, 0.753 // similarity of any two sentences, and of corresponding sentences
 	sentence := func(k int, there bool) []float32 {
 		v := make([]float32, 9)
 		v[8] = float32(math.Sqrt(all))

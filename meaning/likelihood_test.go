@@ -6,7 +6,7 @@ import (
 	"concordat/meaning"
 )
 
-// TestCalibrated: likelihoods were measured with the embedded table, and rise with scores and lengths.
+// TestCalibrated: likelihoods were measured with the embedded table, and increase with scores and lengths.
 func TestCalibrated(t *testing.T) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// TestWorthReading: whatever stands out enough to be shown is reported as likely, and never as more likely than was measured.
+// TestWorthReading: anything that stands out enough to be shown is reported as likely, and never as more likely than measured.
 func TestWorthReading(t *testing.T) {
 	texts := read(t, reworded, source, other)
 	l := meaning.Compare(texts[0], texts[1:]).Leads()[0][0]
@@ -45,7 +45,7 @@ func TestWorthReading(t *testing.T) {
 	}
 }
 
-// TestMeasuredModel: the measured model is recognised by the names that servers give it, and no other is.
+// TestMeasuredModel: only the measured model is recognised, by the names that servers use for it.
 func TestMeasuredModel(t *testing.T) {
 	e := meaning.Calibrated().Encoder
 	if c := e.Curve; c.Passages < 20 || c.Documents < 100 || !(c.At(0.1, 2) < c.At(0.2, 2) && c.At(0.2, 2) < c.At(0.2, 3)) {

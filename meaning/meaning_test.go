@@ -20,7 +20,7 @@ func table(t testing.TB) *Table {
 	return tb
 }
 
-// samples are sentences of the golden file.
+// samples are the sentences of the golden file.
 var samples = []string{
 	"Parliament raised the taxes on tea in 1767.",
 	"In 1767 the British legislature made tea dearer by a levy.",
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 	golden(t, "testdata/golden.txt", b.String())
 }
 
-// golden compares a text with that of a file, or writes it there with -rewrite.
+// golden compares a text with a file's content, or writes it there with -rewrite.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	if *rewrite {
@@ -65,7 +65,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestOracle: the trie divides words exactly as trying every piece at every place does.
+// TestOracle: the trie divides words exactly like trying every piece at every position.
 func TestOracle(t *testing.T) {
 	pieces := []Piece{{" a", -2}, {" ab", -3.5}, {"b", -2.5}, {"bc", -3}, {"c", -3}, {" abc", -9}, {"é", -4}, {" ", -5}}
 	b, err := Encode(Parts{Pieces: pieces, Vectors: make([][Dimensions]float32, len(pieces)), Unknown: -30})
@@ -99,7 +99,7 @@ func sorted(x []int32) []int32 {
 	return out
 }
 
-// TestPiecesTwice: the pieces of a table must be distinct.
+// TestPiecesTwice: a table must not contain a piece twice.
 func TestPiecesTwice(t *testing.T) {
 	if _, err := Encode(Parts{Pieces: []Piece{{"a", -1}, {"a", -2}}, Vectors: make([][Dimensions]float32, 2)}); err == nil {
 		t.Error("a piece that occurs twice was taken")
@@ -127,7 +127,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: encoding allocates nothing once its memory has grown.
+// TestNoAllocation: encoding allocates nothing once its buffers have grown.
 func TestNoAllocation(t *testing.T) {
 	e := NewEncoder(table(t))
 	var s Sentence
@@ -156,7 +156,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// FuzzEncode: any bytes have sentences in order, and a vector.
+// FuzzEncode: any bytes yield sentences in order, and a vector.
 func FuzzEncode(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s)

@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestPack: packed directions are nearly the same, and what is not packed directions is refused.
+// TestPack: packed directions are preserved approximately, and other text is refused.
 func TestPack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	d := make(Directions, 50)
@@ -75,7 +75,7 @@ func TestDecodeSpace(t *testing.T) {
 	}
 }
 
-// TestAddNearby: the first places of all sources come before the second of any, and the bound is kept.
+// TestAddNearby: the first places of all sources come before the second place of any, and the limit is respected.
 func TestAddNearby(t *testing.T) {
 	text := func(n int) *Text {
 		out := &Text{Spans: make([]concordat.Span, n), prose: make([]bool, n)}

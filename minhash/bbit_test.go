@@ -24,7 +24,7 @@ func three(rng *rand.Rand, parts [7]int) (sets [3][]uint64) {
 	return sets
 }
 
-// exactThree is the definition of each resemblance.
+// exactThree computes each resemblance by definition.
 func exactThree(sets [3][]uint64) minhash.ThreeWay {
 	in := map[uint64]int{}
 	for s, set := range sets {
@@ -47,8 +47,8 @@ func exactThree(sets [3][]uint64) minhash.ThreeWay {
 	return minhash.ThreeWay{AB: share(3), AC: share(5), BC: share(6), All: share(7)}
 }
 
-// TestThreeWayIsUnbiased compares the mean of many estimates with the definition, and their spread with the standard error that
-// they claim, for sketches of documents and of sentences.
+// TestThreeWayIsUnbiased compares the mean of many estimates with the definition, and their spread with the stated standard error, for
+// sketches of documents and of sentences.
 func TestThreeWayIsUnbiased(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	const runs = 1500
@@ -77,7 +77,7 @@ func TestThreeWayIsUnbiased(t *testing.T) {
 			if math.Abs(mean-want.All) > 4*spread/math.Sqrt(runs)+1e-9 {
 				t.Errorf("%v, b=%d, %d hashes: mean %.4f, want %.4f", parts, c[0], c[1], mean, want.All)
 			}
-			// Bins are drawn without replacement, so the spread may be smaller than claimed.
+			// Bins are drawn without replacement, so the spread can be smaller than stated.
 			if claimed/runs > 0.01 && (spread > 1.12*claimed/runs) {
 				t.Errorf("%v, b=%d, %d hashes: spread %.4f, claimed %.4f", parts, c[0], c[1], spread, claimed/runs)
 			}
@@ -112,7 +112,7 @@ func TestThreeWayOfFingerprints(t *testing.T) {
 	}
 }
 
-// TestDocumentResemblance compares the two-way estimate with the definition, over the range.
+// TestDocumentResemblance compares the two-way estimate with the definition over the whole range.
 func TestDocumentResemblance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, b := range []int{1, 2, 4, 8} {

@@ -32,8 +32,8 @@ func TestNewRefusesOtherB(t *testing.T) {
 	}
 }
 
-// naive is the definition of Dahlgaard, Knudsen and Thorup 2017, figure 1, read literally: all 2t rounds over all
-// features, with each bin keeping its least (round, value).
+// naive implements the definition of Dahlgaard, Knudsen and Thorup 2017, figure 1, literally: all 2t rounds over all features, with each
+// bin keeping its least (round, value).
 func naive(s *minhash.Sketcher, features []uint64) concordat.Fingerprint {
 	var out concordat.Fingerprint
 	if len(features) == 0 {
@@ -131,9 +131,9 @@ func pair(rng *rand.Rand, n int, r float64) (a, b []uint64, exact float64) {
 	return a, b, float64(common) / float64(2*n-common)
 }
 
-// TestEstimatorBiasAndSpread compares the estimate with the theory: unbiased, and with no more variance than with
-// independent permutations, q(1−q)/t / (1−2^−b)², where q is the chance of equal hashes (Li and König 2010, theorem 1 and
-// section 3). Fast similarity sketching promises at most that.
+// TestEstimatorBiasAndSpread compares the estimate with the theory: it is unbiased and has no more variance than with independent
+// permutations, q(1−q)/t / (1−2^−b)², where q is the probability of equal hashes (Li and König 2010, theorem 1 and section 3). Fast
+// similarity sketching promises no more variance than that.
 func TestEstimatorBiasAndSpread(t *testing.T) {
 	const rounds = 4000
 	for _, b := range []int{1, 2, 4} {
@@ -211,8 +211,8 @@ func TestRecallFormula(t *testing.T) {
 	}
 }
 
-// TestVectors reads testdata/vectors.txt: b, key, features, fingerprint, for other implementations. If a vector no
-// longer holds, that requires a new scheme, never a new vector.
+// TestVectors reads testdata/vectors.txt, which other implementations can use: b, key, features, fingerprint. If a vector changes, that
+// requires a new scheme, never a new vector.
 func TestVectors(t *testing.T) {
 	f, err := os.Open("testdata/vectors.txt")
 	if err != nil {
@@ -279,7 +279,7 @@ func BenchmarkSketch(b *testing.B) {
 	for _, n := range []int{5, 15, 50, 110} {
 		b.Run("features="+strconv.Itoa(n), func(b *testing.B) {
 			s := sketcher(b, 4, "")
-			// Many sets, because the processor would learn every branch of a single one.
+			// Use many sets, because the processor would learn every branch of a single one.
 			f := make([]uint64, 1<<16)
 			rng := rand.New(rand.NewPCG(1, 1))
 			for i := range f {

@@ -6,9 +6,8 @@ import (
 	"concordat"
 )
 
-// ResemblanceOf returns the estimate from the number of equal hashes, which has slightly less spread than the one from
-// bits if b > 1: with a share e of equal hashes, R = (e − 2^−b) / (1 − 2^−b), clamped to the range 0 to 1 (Li and König
-// 2010, section 3).
+// ResemblanceOf returns the estimate from the number of equal hashes, which has slightly less spread than the one from bits if b > 1. For
+// a proportion e of equal hashes, R = (e − 2^−b) / (1 − 2^−b), clamped to the range 0 to 1 (Li and König 2010, section 3).
 func (s *Sketcher) ResemblanceOf(f, g concordat.Fingerprint) float64 {
 	equal := 0
 	for i := range s.bins {

@@ -46,8 +46,8 @@ func (m *moments) add(e minhash.Estimate, truth float64) {
 	}
 }
 
-// check requires that the mean is within four standard errors of the truth, that the variance is below the binomial
-// variance for the mean number of trials, and that the intervals keep their confidence.
+// check requires the mean to be within four standard errors of the truth, the variance to be below the binomial variance for the mean
+// number of trials, and the intervals to reach their confidence.
 func (m *moments) check(t *testing.T, what string, truth, trials float64) {
 	t.Helper()
 	mean := m.sum / m.n
@@ -130,7 +130,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestSuperShingles: the expected number in common is (s-w+1)·r^w.
+// TestSuperShingles: the expected number of common super-shingles is (s-w+1)·r^w.
 func TestSuperShingles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	a, b := twoSets(rng, 50, 50, 900)

@@ -19,7 +19,7 @@ import (
 	"concordat/screen"
 )
 
-// TestBatchIsBruteForce compares a batch over chunks, scanned in parallel, with a comparison of everything.
+// TestBatchIsBruteForce compares a batch over chunks, scanned in parallel, with comparing everything.
 func TestBatchIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkBatch answers a million queries against streamed prints, on one core: one mapper's share in the paper has 40 million prints,
-// which the benchmark uses if CONCORDAT_LONG is set; otherwise two million.
+// BenchmarkBatch answers a million queries against streamed prints on one core. In the paper, one mapper has 40 million prints, which the
+// benchmark uses if CONCORDAT_LONG is set; otherwise, it uses two million.
 func BenchmarkBatch(b *testing.B) {
 	n := 2_000_000
 	if os.Getenv("CONCORDAT_LONG") != "" {

@@ -49,7 +49,7 @@ func printed(rng *rand.Rand, n int) []screen.Document {
 	return docs
 }
 
-// reaches is the definition of the probe.
+// reaches implements the definition of the probe.
 func reaches(probe concordat.Probe, f, g concordat.Fingerprint) bool {
 	for b := range concordat.Bands {
 		x, differing := f.Band(b)^g.Band(b), 0
@@ -74,7 +74,7 @@ func candidates(tb testing.TB, docs []screen.Document, o screen.JoinOptions) scr
 	return j
 }
 
-// TestCandidatesIsBruteForce compares the join with a comparison of all sentences.
+// TestCandidatesIsBruteForce compares the join with comparing all sentences.
 func TestCandidatesIsBruteForce(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(1, 2)), 300)
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
@@ -113,10 +113,10 @@ func TestCandidatesOfCopies(t *testing.T) {
 	}
 }
 
-// TestJoinSideBySide: passes in any order, several at once, find the same as consecutive ones.
+// TestJoinSideBySide: passes in any order, several at once, give the same result as consecutive ones.
 func TestJoinSideBySide(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(7, 8)), 400)
-	docs = append(docs, slices.Repeat(docs[:1], 150)...) // a common one
+	docs = append(docs, slices.Repeat(docs[:1], 150)...) // a common fingerprint
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		o := screen.JoinOptions{Probe: probe}
 		want := candidates(t, docs, o)
@@ -144,7 +144,7 @@ func TestJoinSideBySide(t *testing.T) {
 	}
 }
 
-// TestManyPairs: a pass emits pairs before it ends, and gives up if there are too many.
+// TestManyPairs: a pass emits pairs before it ends, and stops if there are too many.
 func TestManyPairs(t *testing.T) {
 	const n = 800
 	p := screen.Passage{Fingerprint: randomPrint(rand.New(rand.NewPCG(9, 9))), End: 100, Gate: 26}

@@ -74,8 +74,8 @@ func TestCommunities(t *testing.T) {
 	}
 }
 
-// TestCommunitiesManySmall tests the limit of Fortunato and Barthélemy 2007: groups in a ring, each joined to the next
-// by one link. Maximising the modularity of the whole joins neighbours if there are many.
+// TestCommunitiesManySmall tests the limit of Fortunato and Barthélemy 2007: groups in a ring, each joined to the next by one link. With
+// many groups, maximising the modularity of the whole joins neighbours.
 func TestCommunitiesManySmall(t *testing.T) {
 	var all []screen.Link
 	var want [][]int
@@ -95,13 +95,13 @@ type plan struct {
 	name           string
 	size           func(r *rand.Rand, first bool) int // size of the next group
 	within, across float64                            // probability of a link between two documents
-	most           float64                            // across groups; the minimum is 0.3, and within groups at most 1
-	drafts         bool                               // within a group each draft keeps 0.7 of the previous one, and no link is random
+	most           float64                            // maximum across groups; the minimum is 0.3, and the maximum within groups is 1
+	drafts         bool                               // within a group, each draft keeps 0.7 of the previous one, and no link is random
 }
 
 func fixed(size int) func(*rand.Rand, bool) int { return func(*rand.Rand, bool) int { return size } }
 
-// mixed returns sizes of 1 to 60 documents, mostly a few.
+// mixed returns sizes of 1 to 60 documents, mostly small.
 func mixed(r *rand.Rand, _ bool) int {
 	if r.Float64() < 0.03 {
 		return 20 + r.IntN(30)
@@ -142,8 +142,8 @@ func (p plan) links(r *rand.Rand, n int) (group []int, out []screen.Link) {
 	return group, out
 }
 
-// TestCommunitiesInvariants: whatever the links, each document with one is in a group, each group is connected, and neither the
-// order of links nor that of documents nor the side from which a link is seen matters.
+// TestCommunitiesInvariants: for any links, each document with a link is in a group, each group is connected, and the order of links, the
+// order of documents and the direction of a link do not matter.
 func TestCommunitiesInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -168,7 +168,7 @@ func TestCommunitiesInvariants(t *testing.T) {
 		if parts := hang.Groups(); len(parts) != len(got) {
 			t.Fatalf("seed %d: %d groups hang together as %d", seed, len(got), len(parts))
 		}
-		number := r.Perm(n) // the number of each document in another order
+		number := r.Perm(n) // number of each document in a different order
 		other := make([]screen.Link, len(all))
 		for i, j := range r.Perm(len(all)) {
 			l := all[j]
@@ -198,7 +198,7 @@ func TestCommunitiesPlanted(t *testing.T) {
 	const n, rounds = 400, 8
 	for _, c := range []struct {
 		plan
-		least float64 // mean Rand index, adjusted for chance
+		least float64 // minimum mean Rand index, adjusted for chance
 	}{
 		{plan{"of five", fixed(5), 0.9, 0.5 / n, 0.5, false}, 0.99},
 		{plan{"of one to three", func(r *rand.Rand, _ bool) int { return 1 + r.IntN(3) }, 0.9, 0.5 / n, 0.5, false}, 0.8},
@@ -231,7 +231,7 @@ func TestCommunitiesPlanted(t *testing.T) {
 	}
 }
 
-// randIndex compares groups with the planted ones: 1 if they are the same, 0 if they agree only by chance (Hubert and Arabie 1985).
+// randIndex compares groups with the planted ones: 1 if they are equal, 0 if they agree only by chance (Hubert and Arabie 1985).
 func randIndex(group []int, groups [][]int) float64 {
 	pairs := func(k int) float64 { return float64(k) * float64(k-1) / 2 }
 	both, found, truth := 0.0, 0.0, 0.0
@@ -275,7 +275,7 @@ func BenchmarkCommunities(b *testing.B) {
 			}
 		})
 	}
-	var star []screen.Link // a source of pairs, each of which is in turn joined with it
+	var star []screen.Link // a source, with several pairs joined to it
 	for k := range 3000 {
 		star = append(star, screen.Link{A: 0, B: 2*k + 1, Resemblance: 0.5}, screen.Link{A: 2*k + 1, B: 2*k + 2, Resemblance: 0.5})
 	}

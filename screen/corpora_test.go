@@ -12,8 +12,8 @@ import (
 	"concordat/segment"
 )
 
-// TestGrants checks the join against the listed Jaccard resemblance of word 5-grams: of the pairs with at least 0.2, 98 % are found
-// at a resemblance of 0.3, and none below 0.05 are.
+// TestGrants checks the join against the listed Jaccard resemblance of word 5-grams: of the pairs with at least 0.2, 98 % are found at a
+// resemblance of 0.3, and no pair below 0.05 is.
 func TestGrants(t *testing.T) {
 	profiler, err := profile.New(profile.Options{})
 	if err != nil {

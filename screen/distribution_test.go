@@ -59,8 +59,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// TestLeadOfNeighbours checks figure 2(a) of Manku, Jain and Das Sarma 2007 against the definition, piece by piece, as a
-// large file is sorted.
+// TestLeadOfNeighbours checks figure 2(a) of Manku, Jain and Das Sarma 2007 against the definition, piece by piece, as in sorting a large
+// file.
 func TestLeadOfNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var all []uint64

@@ -14,7 +14,7 @@ import (
 	"concordat/segment"
 )
 
-// estimator collects how estimates of one kind compare with the truth.
+// estimator records how estimates of one kind compare with the truth.
 type estimator struct {
 	name           string
 	n, inside      int
@@ -37,9 +37,9 @@ func (e *estimator) add(estimate, truth, low, high, deviation float64) {
 	}
 }
 
-// TestEstimatesOfRealPairs compares the estimates of resemblance and containment of 10,000 pairs of funding calls with the exact
-// values: there is no bias beyond chance, no more spread than the binomial, and the truth lies within the 95 % interval at least
-// as often as claimed. Every pair has a permutation of its own, so that the errors are independent.
+// TestEstimatesOfRealPairs compares the estimated resemblance and containment of 10,000 pairs of funding calls with the exact values:
+// there is no bias beyond chance, no more spread than the binomial, and the truth is within the 95 % interval at least as often as
+// claimed. Every pair has its own permutation, so that the errors are independent.
 func TestEstimatesOfRealPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: compares 10,000 pairs")
@@ -60,7 +60,7 @@ func TestEstimatesOfRealPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	jaccard := func(p screen.Shared) float64 { return float64(p.Common) / float64(sizes[p.A]+sizes[p.B]-p.Common) }
-	// The 5,000 most similar pairs, and 5,000 of the others at random.
+	// Take the 5,000 most similar pairs, and 5,000 of the others at random.
 	slices.SortFunc(pairs, func(a, b screen.Shared) int {
 		if d := jaccard(b) - jaccard(a); d != 0 {
 			return int(math.Copysign(1, d))
@@ -103,7 +103,7 @@ func TestEstimatesOfRealPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The theoretical deviation at the true resemblance (Li and König 2010, section 3.2).
+			// Compute the theoretical deviation at the true resemblance (Li and König 2010, section 3.2).
 			e := 1.0/16 + 15.0/16*r
 			all[4+j].add(v, r, v-1.96*deviation, v+1.96*deviation, binomial(e, hashes)/(15.0/16))
 		}

@@ -1,8 +1,8 @@
 package screen
 
-// FewestTables returns the number of tables X(f, k, d) that the recursion of Manku, Jain and Das Sarma 2007 (section 3.3) needs for
-// 2^d prints so that a look-up meets at most 2^tau of them on average: 1 if d ≤ tau, otherwise the least C(r, k)·X(fk/r, k,
-// d-(r-k)f/r) over r > k. It returns 0 if no number below 65,536 suffices. Block sizes are real numbers here, as in the paper.
+// FewestTables returns the number of tables X(f, k, d) that the recursion of Manku, Jain and Das Sarma 2007 (section 3.3) needs for 2^d
+// prints so that a look-up meets at most 2^tau of them on average: 1 if d ≤ tau, otherwise the least C(r, k)·X(fk/r, k, d-(r-k)f/r) over
+// r > k. If no number below 65,536 suffices, it returns 0. Block sizes are real numbers here, as in the paper.
 func FewestTables(f float64, k int, d, tau float64) int {
 	return fewest(f, k, d, tau, maxTables)
 }

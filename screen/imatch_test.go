@@ -10,8 +10,8 @@ import (
 	"concordat/simhash"
 )
 
-// TestIMatch (Chowdhury et al. 2002, section 3): the signature is the SHA-1 of the sorted distinct terms within the window of the
-// inverse document frequency, so that terms found in most documents or in almost none do not matter, and every other term does.
+// TestIMatch (Chowdhury et al. 2002, section 3): the signature is the SHA-1 of the sorted distinct terms within the window of the inverse
+// document frequency, so terms found in most documents or in almost none do not matter, and every other term does.
 func TestIMatch(t *testing.T) {
 	const frequent, rare, middle = 1, 10000, 100
 	df := &simhash.Frequencies{}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestLineage(t *testing.T) {
-	// 3 is the oldest, followed by 1, 0, 2.
+	// Document 3 is the oldest, followed by 1, 0, 2.
 	age := []int{2, 1, 3, 0}
 	before := func(a, b int) bool { return age[a] < age[b] }
 	got := screen.Lineage(4, []screen.Link{{A: 0, B: 1, Resemblance: 0.5}, {A: 0, B: 3, Resemblance: 0.5}, {A: 0, B: 2, Resemblance: 0.9},
@@ -19,7 +19,7 @@ func TestLineage(t *testing.T) {
 	}
 }
 
-// TestRemovable: each removed document resembles one that stays, and no two that stay resemble each other.
+// TestRemovable: each removed document resembles a kept one, and no two kept ones resemble each other.
 func TestRemovable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	first := func(a, b int) bool { return a < b }
@@ -53,7 +53,7 @@ func TestRemovable(t *testing.T) {
 			}
 		}
 	}
-	// In a chain, the middle is removed because of the first, and the last stays.
+	// In a chain, the middle document is removed because of the first, and the last is kept.
 	if got := screen.Removable(3, []screen.Link{{A: 0, B: 1, Resemblance: 1}, {A: 1, B: 2, Resemblance: 1}}, 0.9, first); !slices.Equal(got,
 		[]int{-1, 0, -1}) {
 		t.Errorf("chain: %v", got)

@@ -130,9 +130,9 @@ func TestPackedSize(t *testing.T) {
 	}
 }
 
-// TestPackedDense packs a run of neighbours from a table of 2^34 random prints, the size of the paper's collection: the
-// gaps of such a table are exponential with mean 2^30, and its code and blocks depend only on the gaps, so the size of
-// a part shows that of the whole. The paper states about half.
+// TestPackedDense packs a run of neighbours from a table of 2^34 random prints, the size of the paper's collection. The gaps of such a
+// table are exponential with mean 2^30, and its code and blocks depend only on the gaps, so the size of a part shows the size of the
+// whole. The paper states about half.
 func TestPackedDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 34))
 	table := make([]uint64, 1_000_000)

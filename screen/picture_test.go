@@ -11,7 +11,7 @@ import (
 	"concordat/screen"
 )
 
-// elements parses a picture and returns how many elements of each name it has.
+// elements parses a picture and returns its number of elements of each name.
 func elements(t *testing.T, picture string) map[string]int {
 	t.Helper()
 	out := map[string]int{}

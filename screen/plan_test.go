@@ -9,9 +9,8 @@ import (
 	"concordat/screen"
 )
 
-// TestFewestForLead tests X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3, the fewest tables whose leading
-// bits are at least d: example 3.2 has 20 of 31 bits, 16 of 28 and 10 of 25 for 64 bits and distance 3, and 4 of 16 need
-// no division beyond the first.
+// TestFewestForLead tests X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3, the fewest tables with at least d leading bits.
+// Example 3.2 has 20 of 31 bits, 16 of 28 and 10 of 25 for 64 bits and distance 3, and 4 of 16 need no division beyond the first.
 func TestFewestForLead(t *testing.T) {
 	for lead, most := range map[int]int{16: 4, 25: 10, 28: 16, 31: 20} {
 		d, err := screen.NewPlan(screen.PlanOptions{K: 3, Prints: 1e6, Bytes: 1 << 40, Lead: lead})
@@ -42,8 +41,8 @@ func TestFewestForLead(t *testing.T) {
 	}
 }
 
-// TestCounted compares the candidates of crowded prints with those that Tables examine, and those of uniform prints
-// with the formula.
+// TestCounted compares the number of candidates for crowded prints with the number that Tables examine, and for uniform prints with the
+// formula.
 func TestCounted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	prints := make([]uint64, 3000)

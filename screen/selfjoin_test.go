@@ -26,7 +26,7 @@ func stream(prints []uint64) screen.Stream {
 	}
 }
 
-// naiveTwins compares all distinct prints with one another; every copy is paired with the first.
+// naiveTwins compares all distinct prints with each other and pairs every copy with the first.
 func naiveTwins(prints []uint64, k, hot int) (out []screen.Twin) {
 	first, count := map[uint64]int{}, map[uint64]int{}
 	for i, p := range prints {
@@ -62,7 +62,7 @@ func TestSelfJoinIsBruteForce(t *testing.T) {
 		prints = append(prints, w[0])
 	}
 	for range 40 {
-		prints = append(prints, prints[7]) // hot
+		prints = append(prints, prints[7]) // a hot print
 	}
 	for _, c := range []struct {
 		hot    int
@@ -86,8 +86,8 @@ func TestSelfJoinIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestSelfJoinInParts joins more prints than fit into memory, most of them crowded in one part, and continues from the
-// middle after a failure: together the parts find the same pairs.
+// TestSelfJoinInParts joins more prints than fit into memory, most of them crowded in one part, and continues from the middle after a
+// failure: together, the parts find the same pairs.
 func TestSelfJoinInParts(t *testing.T) {
 	suite.Rest(t, "two million prints")
 	rng := rand.New(rand.NewPCG(4, 4))

@@ -43,7 +43,7 @@ func TestShingles(t *testing.T) {
 	}
 }
 
-// library returns sets of shingles: some similar, some parts of others, some empty.
+// library returns sets of shingles: some similar, some contained in others, some empty.
 func library(rng *rand.Rand, n int) [][]uint64 {
 	out := make([][]uint64, n)
 	for i := range out {
@@ -96,7 +96,7 @@ func TestSketchPairsIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestCommonShingles: a group of more copies than Common stays one cluster.
+// TestCommonShingles: a group of more copies than Common remains one cluster.
 func TestCommonShingles(t *testing.T) {
 	s := minhash.NewShingler(nil)
 	sketches := make([]minhash.MinSketch, 100)

@@ -36,7 +36,7 @@ func bag(text string, lengths []int) map[string]int {
 	return out
 }
 
-// similarity is the definition of the measure.
+// similarity implements the definition of the measure.
 func similarity(m screen.Measure, a, b string, lengths []int) float64 {
 	if m == screen.Edit {
 		x, y := []rune(a), []rune(b)
@@ -91,7 +91,7 @@ func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	return slices.Insert(slices.Clone(r), at, letter)
 }
 
-// TestShortOfWords compares grams of words with a measurement of all pairs on the words themselves.
+// TestShortOfWords compares grams of words with measuring all pairs on the words themselves.
 func TestShortOfWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	words := strings.Fields("the cat sat on a mat and ran off to see red blue sky 项目 申请")
@@ -103,7 +103,7 @@ func TestShortOfWords(t *testing.T) {
 		}
 		texts = append(texts, strings.Join(text, " "))
 	}
-	// With one rune for each word, grams of words become grams of letters.
+	// With one rune per word, grams of words become grams of letters.
 	coded := make([]string, len(texts))
 	for i, text := range texts {
 		for w := range strings.FieldsSeq(text) {
@@ -139,7 +139,7 @@ func TestShortOfWords(t *testing.T) {
 	}
 }
 
-// TestShortIsBruteForce compares the index with a measurement of all pairs, by every measure.
+// TestShortIsBruteForce compares the index with measuring all pairs, by every measure.
 func TestShortIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("abcde项目申请")

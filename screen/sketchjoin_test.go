@@ -49,8 +49,8 @@ func (s *memorySpill) ReadAt(b []byte, at int64) (int, error) {
 
 func (s *memorySpill) Close() error { s.m.open--; return nil }
 
-// TestSketchJoinIsSketchPairs compares the external join with the one in memory, by values and by super-shingles, with and
-// without values that are too common, and with much, little or no space.
+// TestSketchJoinIsSketchPairs compares the external join with the in-memory join, by values and by super-shingles, with and without
+// values that are too common, and with much, little or no space.
 func TestSketchJoinIsSketchPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	s := minhash.NewShingler(nil)

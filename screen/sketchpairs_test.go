@@ -8,12 +8,11 @@ import (
 	"concordat/minhash"
 )
 
-// SketchPairs calls emit with every pair of sketches that has a value in common and whose estimate reaches the
-// threshold, ordered by A, then B: Broder 1997, section 3, but with the lists of documents of each value instead of a
-// sort of the pairs, so that memory is needed only for the sketches and for the counts of one document, whatever the
-// number of pairs. The sketches must come from one Shingler with one size. Only pairs with split ≤ A < end are emitted,
-// so several calls may divide the work; split and end of 0 mean all. It returns how many values were too common. If
-// emit returns false, it stops.
+// SketchPairs calls emit with every pair of sketches that has a common value and whose estimate reaches the threshold, ordered by A, then
+// B. It follows Broder 1997, section 3, but uses lists of each value's documents instead of sorting the pairs, so memory is needed only
+// for the sketches and for the counts of one document, whatever the number of pairs. The sketches must come from one Shingler and have
+// one size. It emits only pairs with split ≤ A < end, so several calls can divide the work; split and end of 0 mean all. It returns how
+// many values were too common. If emit returns false, it stops.
 func SketchPairs(sketches []minhash.MinSketch, o SketchOptions, split, end int, emit func(SketchPair) bool) (common int, err error) {
 	if o.Threshold < 0 || o.Threshold > 1 || split < 0 || end > len(sketches) {
 		return 0, fmt.Errorf("sketch pairs: threshold %v, documents %d to %d of %d", o.Threshold, split, end, len(sketches))

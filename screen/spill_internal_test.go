@@ -23,7 +23,7 @@ func (s *plainSpill) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// TestSorter sorts with so little memory that spilled files must themselves be merged.
+// TestSorter sorts with so little memory that the spills themselves must be merged.
 func TestSorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, most := range []int{2, 10, 100_000} {
@@ -62,7 +62,7 @@ func TestSorter(t *testing.T) {
 	}
 }
 
-// TestSelfJoinParts: whatever the number of prints and the design, no two parts have prints with the same leading bits.
+// TestSelfJoinParts: for any number of prints and any design, no two parts have prints with the same leading bits.
 func TestSelfJoinParts(t *testing.T) {
 	few := 0
 	for k := 1; k <= 12; k++ {

@@ -9,8 +9,8 @@ import (
 	"concordat/screen"
 )
 
-// TestStratifiedSample: the sample has the wanted number of pairs for each distance, or all pairs if a distance has fewer; each
-// pair of a distance is equally likely, and the order of pairs does not matter.
+// TestStratifiedSample: the sample has the wanted number of pairs for each distance, or all pairs if there are fewer. Each pair at a
+// distance is equally likely, and the order of pairs does not matter.
 func TestStratifiedSample(t *testing.T) {
 	const most, each, rounds = 3, 5, 2000
 	var all []screen.Twin
@@ -46,8 +46,8 @@ func TestStratifiedSample(t *testing.T) {
 	}
 }
 
-// TestStratifiedPrecision: the interval over several strata contains the truth as often as claimed, over draws without replacement,
-// and is narrower than that of the worst stratum.
+// TestStratifiedPrecision: the interval over several strata contains the truth as often as claimed, over draws without replacement, and
+// is narrower than the worst stratum's interval.
 func TestStratifiedPrecision(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	const draws = 4000
@@ -89,7 +89,7 @@ func TestStratifiedPrecision(t *testing.T) {
 			t.Errorf("%v: precision %.3f on average, want %.3f; %d of %d intervals hold it, want 95 %%", truth, mean, want, held, draws)
 		}
 	}
-	// With one stratum it is Wilson's interval: 8 of 10, 0.490 to 0.943.
+	// With one stratum, it is Wilson's interval: for 8 of 10, 0.490 to 0.943.
 	p, low, high, ok := screen.StratifiedPrecision([]screen.Stratum{{Pairs: 50, Same: 8, Different: 2}, {Distance: 1}}, 0.95)
 	if !ok || p != 0.8 || math.Abs(low-0.490) > 1e-3 || math.Abs(high-0.943) > 1e-3 {
 		t.Errorf("8 of 10: %.3f in %.3f to %.3f", p, low, high)

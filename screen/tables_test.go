@@ -15,8 +15,7 @@ import (
 	"concordat/screen"
 )
 
-// paperDesigns are those of Manku, Jain and Das Sarma 2007, section 3.2, with the paper's number of tables and leading
-// bits.
+// paperDesigns are the designs of Manku, Jain and Das Sarma 2007, section 3.2, with the paper's numbers of tables and leading bits.
 var paperDesigns = []struct {
 	levels            []int
 	tables, low, high int
@@ -71,7 +70,7 @@ func TestPaperDesigns(t *testing.T) {
 	}
 }
 
-// TestDesignIsComplete: whichever K bits differ, some table has them all after its leading bits.
+// TestDesignIsComplete: whichever K bits differ, in some table they all follow the leading bits.
 func TestDesignIsComplete(t *testing.T) {
 	for _, c := range []struct {
 		f, k   int
@@ -114,7 +113,7 @@ func byDistance(a, b screen.Hit) int {
 	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
 }
 
-// TestNearIsBruteForce compares the answers of the tables with a comparison of everything.
+// TestNearIsBruteForce compares the tables' answers with comparing everything.
 func TestNearIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -202,7 +201,7 @@ func TestPlan(t *testing.T) {
 	if _, err := screen.NewPlan(screen.PlanOptions{K: 3, Prints: n, Bytes: n * 40}); !errors.Is(err, screen.ErrMemory) {
 		t.Errorf("no room for four tables: got %v, want ErrMemory", err)
 	}
-	// More memory never makes answers slower, and no plan exceeds its memory.
+	// More memory never makes queries slower, and no plan exceeds its memory.
 	last := 1e300
 	for tables := int64(4); tables < 60; tables++ {
 		o := screen.PlanOptions{K: 3, Prints: 100_000_000, Bytes: 100_000_000 * (8*tables + 12)}
@@ -221,8 +220,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestFewestTables: with 2^34 prints and k = 3, ten tables leave 2^9 candidates per look-up (the paper, section 3.2);
-// at most 2^8 candidates take 16 tables, and 2^18 take four.
+// TestFewestTables: with 2^34 prints and k = 3, ten tables leave 2^9 candidates per look-up (the paper, section 3.2); for at most 2^8
+// candidates, 16 tables are needed, and for 2^18, four.
 func TestFewestTables(t *testing.T) {
 	for _, c := range []struct {
 		tau  float64
@@ -269,7 +268,7 @@ func BenchmarkNear(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			rng := rand.New(rand.NewPCG(9, 10)) // of its own, so that all get the same queries
+			rng := rand.New(rand.NewPCG(9, 10)) // separate, so that all get the same queries
 			queries := make([]uint64, 1<<16)
 			for i := range queries {
 				queries[i] = flip(rng, stored[rng.IntN(n)], i%6, 64)

@@ -13,7 +13,7 @@ import (
 	"concordat/screen"
 )
 
-// wides returns random prints of f bits, with copies and neighbours among them.
+// wides returns random prints of f bits, including copies and neighbours.
 func wides(rng *rand.Rand, n, f int) []screen.Wide {
 	var out []screen.Wide
 	for len(out) < n {
@@ -35,7 +35,7 @@ func wides(rng *rand.Rand, n, f int) []screen.Wide {
 	return out
 }
 
-// TestWideIsBruteForce compares tables and batches of 128, 100 and 64 bits with a comparison of all pairs.
+// TestWideIsBruteForce compares tables and batches of 128, 100 and 64 bits with comparing all pairs.
 func TestWideIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 128))
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"concordat/segment"
 )
 
-// FuzzCharacters: the characters of a word cover its folded letters, and their places are within it and in order.
+// FuzzCharacters: a word's characters cover its folded letters, and their positions are in order and within the word.
 func FuzzCharacters(f *testing.F) {
 	for _, s := range []string{
 		"한국어 문장", "\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165", "สำ\u200bนัก\u200bงาน", "港の事\u2060務所", "ကျွန်း\ufe0fငယ်",
@@ -41,11 +41,11 @@ func FuzzCharacters(f *testing.F) {
 	})
 }
 
-// TestCharacters: characters that compose, expand or are dropped keep their places.
+// TestCharacters: characters that compose, expand or are dropped keep their positions.
 func TestCharacters(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want []string // of the first word, the original letters of each folded character
+		want []string // original letters of each folded character of the first word
 	}{
 		{"한\u1112\u1161\u11ab", []string{"한", "\u1112\u1161\u11ab"}},
 		{"น้ำ", []string{"น", "้", "ำ", "ำ"}}, // sara am folds to two signs

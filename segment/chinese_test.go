@@ -10,7 +10,7 @@ import (
 	"concordat/segment"
 )
 
-// wordsBoth splits a text with gojieba and with the cutter here, and fails if they differ.
+// wordsBoth splits a text with gojieba and with our cutter, and fails if they differ.
 func wordsBoth(tb testing.TB, text string) {
 	tb.Helper()
 	defer segment.UseGojieba(false)
@@ -65,7 +65,7 @@ func TestGojieba(t *testing.T) {
 	wordsBoth(t, b.String())
 }
 
-// TestGojiebaEndsInLatin: gojieba is not asked for words if the last part of a long text has no Chinese.
+// TestGojiebaEndsInLatin: gojieba is not called if the last part of a long text has no Chinese.
 func TestGojiebaEndsInLatin(t *testing.T) {
 	wordsBoth(t, strings.Repeat("中文委员会。", 32<<10/16)+"\nNothing more in Chinese.")
 }
@@ -83,7 +83,7 @@ func TestGojiebaOnCorpora(t *testing.T) {
 		letters = append(letters, []rune(d.Text)...)
 	}
 	wordsBoth(t, b.String())
-	// The same characters in random order: words of the dictionary meet in ways that real texts do not have.
+	// Use the same characters in random order: dictionary words meet in ways that do not occur in real texts.
 	rng := rand.New(rand.NewPCG(12, 12))
 	rng.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
 	wordsBoth(t, string(letters))

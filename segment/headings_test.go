@@ -16,7 +16,7 @@ func sectionNames(t *segment.Template, text string) string {
 	return strings.Join(out, "|")
 }
 
-// TestFormTemplate: the headings of a form become a template, in any script and with other numbers; its instructions do not.
+// TestFormTemplate: a form's headings become a template, in any script and with different numbers; its instructions do not.
 func TestFormTemplate(t *testing.T) {
 	for name, x := range map[string]struct{ form, text, want string }{
 		"English": {"1. Aims of the project\nDescribe the aims on no more than two pages.\n2. Work plan\nGive a timetable.\n",
@@ -31,8 +31,7 @@ func TestFormTemplate(t *testing.T) {
 	}
 }
 
-// TestHeadings: lines that half of the documents share are headings, lines that only two share are not, and neither are lines
-// found in only one.
+// TestHeadings: lines shared by half of the documents are headings; lines shared by only two, or found in only one, are not.
 func TestHeadings(t *testing.T) {
 	var h segment.Headings
 	doc := func(i int) string {

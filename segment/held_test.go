@@ -11,8 +11,8 @@ import (
 	"concordat/segment"
 )
 
-// TestWordsAreBounded: no word is longer than 240 folded bytes plus the character that reaches that length, whatever its
-// letters: a line of base64 is not one feature.
+// TestWordsAreBounded: no word is longer than 240 folded bytes plus the character that reaches that length, whatever its letters, so a
+// line of base64 is not one feature.
 func TestWordsAreBounded(t *testing.T) {
 	for _, letter := range []string{"x", "é", "ж", "𝐱", "é\u0323", "中", "가", "カ", "ไ", "ﷺ"} {
 		s := split(t, strings.Repeat(letter, 2000))
@@ -28,8 +28,7 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHangulComposes: a syllable composes only with the consonants that may end one, U+11A8 to U+11C2 (Unicode 15, section
-// 3.12).
+// TestHangulComposes: a syllable composes only with the consonants that can end one, U+11A8 to U+11C2 (Unicode 15, section 3.12).
 func TestHangulComposes(t *testing.T) {
 	for r, want := range map[rune]string{
 		0x11A8: "각", 0x11C2: "갛", 0x11A7: "가\u11a7", 0x11C3: "가\u11c3", 0x1161: "가\u1161",
@@ -41,7 +40,7 @@ func TestHangulComposes(t *testing.T) {
 	if got, want := string(split(t, "각\u11a8").Norm), "각\u11a8"; got != want {
 		t.Errorf("a syllable that has its last consonant and another one are %+q, want %+q", got, want)
 	}
-	// The jamo after the last syllable are those of old Korean, which do not compose.
+	// The jamo after the last syllable belong to old Korean and do not compose.
 	if got, want := string(split(t, "\ud7c0\u11a8").Norm), "\ud7c0\u11a8"; got != want {
 		t.Errorf("U+D7C0 and U+11A8 are %+q, want %+q", got, want)
 	}
@@ -73,7 +72,7 @@ func TestStopWordsOfNoLanguage(t *testing.T) {
 	}
 }
 
-// TestLanguages: each stop list has a bit of its own; Chinese has none.
+// TestLanguages: each stop list has its own bit; Chinese has none.
 func TestLanguages(t *testing.T) {
 	languages := segment.Languages()
 	if len(languages) < 10 || len(languages) > 32 || !slices.IsSorted(languages) || slices.Contains(languages, "zh") {

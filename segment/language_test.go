@@ -31,8 +31,8 @@ var languageFiles = map[string]struct {
 	"Hrvatski_Croatian-Latin2": {"hr", charmap.ISO8859_2}, "IrishGaelic_Gaeilge-Latin1": {"ga", charmap.ISO8859_1},
 }
 
-// TestLanguageOfParagraphs mixes the paragraphs of all languages in one document, in turn, and determines the language of each
-// block, which must not depend on its neighbours.
+// TestLanguageOfParagraphs mixes paragraphs of all languages in one document and determines the language of each block, which must not
+// depend on its neighbours.
 func TestLanguageOfParagraphs(t *testing.T) {
 	paragraphs := map[string][]string{}
 	most := 0

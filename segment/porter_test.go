@@ -22,7 +22,7 @@ func sameStem(t *testing.T, word []byte) {
 	}
 }
 
-// TestStem compares the stems of random words, made of letters and suffixes, with those of another program.
+// TestStem compares the stems of random words, made of letters and suffixes, with the other program's.
 func TestStem(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1980, 1))
 	suffixes := []string{"s", "ss", "sses", "ies", "eed", "ed", "ing", "at", "bl", "iz", "y", "e", "l", "ll", "er", "al", "ion"}

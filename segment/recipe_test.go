@@ -11,7 +11,7 @@ import (
 	"concordat/segment"
 )
 
-// recipeTexts makes texts of each kind, always the same.
+// recipeTexts generates texts of each kind, always the same.
 var recipeTexts = map[string]func(r *rand.Rand) string{
 	"english": func(r *rand.Rand) string {
 		words := strings.Fields("the ancient river carried silver timber and the merchants counted barrels of salted fish which were not sold Dr. Smith i.e. " +
@@ -68,7 +68,7 @@ var recipeTexts = map[string]func(r *rand.Rand) string{
 	},
 }
 
-// dump describes everything on which a fingerprint depends.
+// dump describes everything that determines a fingerprint.
 func dump(tb testing.TB, text string) string {
 	tb.Helper()
 	t := split(tb, text)
@@ -91,7 +91,7 @@ func dump(tb testing.TB, text string) string {
 	return b.String()
 }
 
-// TestRecipe: words, sentences, blocks and features of fixed texts are the same bytes on every machine and in every version:
+// TestRecipe: words, sentences, blocks and features of fixed texts are the same bytes on every machine and in every version, because
 // fingerprints are compared across sites and years. If one changes, that requires a new scheme, never an edit of this list.
 func TestRecipe(t *testing.T) {
 	want := map[string]uint64{
@@ -112,7 +112,7 @@ func TestRecipe(t *testing.T) {
 	}
 }
 
-// TestListNumbers: a number begins an item of a list only if a full stop or a bracket follows it.
+// TestListNumbers: a number begins a list item only if a full stop or a bracket follows it.
 func TestListNumbers(t *testing.T) {
 	const before = "these are the things that we had to say about it and about"
 	for mark, item := range map[string]bool{"12. ": true, "12) ": true, "12; ": false, "12, ": false, "12- ": false, "12% ": false,

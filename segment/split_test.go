@@ -225,7 +225,7 @@ func TestInvariantsOnRealText(t *testing.T) {
 	}
 }
 
-// TestReuse: a Text split again is like a fresh one.
+// TestReuse: a reused Text is like a fresh one.
 func TestReuse(t *testing.T) {
 	texts := []string{"One two. Three.\n\nFour 漢字很多。", "", "学术论文。abc", "plain words only here"}
 	var reused segment.Text

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTally counts one by one what a tally counts at once.
+// TestTally counts individually what a tally counts together.
 func TestTally(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for n := range 400 {

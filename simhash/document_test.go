@@ -23,8 +23,8 @@ func printer(t testing.TB, h simhash.Hash) *simhash.Printer {
 	return p
 }
 
-// TestPrintIsTheDefinition compares the print with the counters of Manku, Jain and Das Sarma 2007, section 2.1, for
-// hashes whose planes are known: the feature's own bits, and MD5.
+// TestPrintIsTheDefinition compares the print with the counters of Manku, Jain and Das Sarma 2007, section 2.1, for hashes with known
+// planes: the feature's own bits, and MD5.
 func TestPrintIsTheDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	plain, hashed := printer(t, simhash.HashPlain), printer(t, simhash.HashMD5)
@@ -93,7 +93,7 @@ func TestPrintDistanceFollowsAngle(t *testing.T) {
 			d128 += float64(simhash.Distance128(x, y))
 		}
 		share := math.Acos(float64(common)/n) / math.Pi
-		// Four standard errors of the mean; the bits of a print are nearly independent.
+		// Allow four standard errors of the mean; the bits of a print are nearly independent.
 		for bitsOf, got := range map[float64]float64{64: d64 / rounds, 128: d128 / rounds} {
 			want, err := bitsOf*share, 4*math.Sqrt(bitsOf*share*(1-share)/rounds)
 			if math.Abs(got-want) > err+0.01*bitsOf {
@@ -120,7 +120,7 @@ func TestWeigh(t *testing.T) {
 		{simhash.Weighting{}, [3]int32{4 * 256, 256, 256}},
 		{simhash.Weighting{TF: simhash.TFOnce}, [3]int32{256, 256, 256}},
 		{simhash.Weighting{TF: simhash.TFLog}, [3]int32{3 * 256, 256, 256}},
-		// Seven documents: log2(8/8), log2(8/2), log2(8/1), plus 1/256 each.
+		// For seven documents: log2(8/8), log2(8/2), log2(8/1), plus 1/256 each.
 		{simhash.Weighting{TF: simhash.TFOnce, Frequencies: &df}, [3]int32{1, 2*256 + 1, 3*256 + 1}},
 	} {
 		got := c.w.Weigh(doc(), nil)
@@ -188,8 +188,8 @@ var printVectors = map[simhash.Hash]uint64{
 	simhash.HashMD5:   0xe675cc21c1f78217,
 }
 
-// TestPrintOfAnyWidth compares the print with the counters of Manku, Jain and Das Sarma 2007, section 2.1, over the
-// bytes of SHA-1 and SHA-256, and finds every narrower print at the beginning of the wider one.
+// TestPrintOfAnyWidth compares the print with the counters of Manku, Jain and Das Sarma 2007, section 2.1, over the bytes of SHA-1 and
+// SHA-256, and checks that every narrower print is the beginning of the wider one.
 func TestPrintOfAnyWidth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	digests := map[simhash.Hash]func(b []byte) []byte{
@@ -200,7 +200,7 @@ func TestPrintOfAnyWidth(t *testing.T) {
 		if h == simhash.HashPlain {
 			continue
 		}
-		features := simhash.Weighting{}.Weigh(random(rng, 51), nil) // odd: no sum is zero
+		features := simhash.Weighting{}.Weigh(random(rng, 51), nil) // an odd number, so that no sum is zero
 		whole, err := printer(t, h).Print(features, simhash.MaxBits)
 		if err != nil {
 			t.Fatal(err)

@@ -85,7 +85,7 @@ func TestDistanceFollowsAngle(t *testing.T) {
 			p := angle / math.Pi
 			mean := sum / rounds
 			variance := square/rounds - mean*mean
-			// A sum of n signs is only approximately Gaussian: with so few features, the mean is within three bits.
+			// A sum of n signs is only approximately Gaussian; with so few features, the mean is within three bits.
 			if math.Abs(mean-100*p) > 3 {
 				t.Errorf("n=%d common=%d: mean distance %.2f, want %.2f", n, common, mean, 100*p)
 			}
@@ -104,8 +104,8 @@ func TestCosine(t *testing.T) {
 	}
 }
 
-// TestVectors reads testdata/vectors.txt: key, features, fingerprint, for other implementations. If a vector no longer
-// holds, that requires a new scheme, never a new vector.
+// TestVectors reads testdata/vectors.txt, which other implementations can use: key, features, fingerprint. If a vector changes, that
+// requires a new scheme, never a new vector.
 func TestVectors(t *testing.T) {
 	f, err := os.Open("testdata/vectors.txt")
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"concordat"
 )
 
-// Weighted returns the fingerprint in which features[i] has weight weights[i], for example its frequency times its
-// inverse document frequency; negative weights count on the other side. It fails if the slices differ in length or a
-// weight is not a finite number.
+// Weighted returns the fingerprint in which features[i] has weight weights[i], for example its frequency times its inverse document
+// frequency; negative weights count for the other side. It fails if the slices differ in length or a weight is not a finite number.
 func (s *Sketcher) Weighted(features []uint64, weights []float64) (concordat.Fingerprint, error) {
 	if len(features) != len(weights) {
 		return concordat.Fingerprint{}, fmt.Errorf("simhash of %d features with %d weights", len(features), len(weights))

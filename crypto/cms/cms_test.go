@@ -89,7 +89,7 @@ func TestSignAndVerify(t *testing.T) {
 				bad[i] ^= 1
 				last := x.chain[len(x.chain)-1]
 				if at := bytes.Index(der, last.Raw); len(x.chain) > 1 && i >= at && i < at+len(last.Raw) {
-					continue // the certificate that signed the last of the chain is not in the file
+					continue // the certificate that signed the last one of the chain is not in the file
 				}
 				if _, err := cms.Verify(bad, content); err == nil {
 					t.Fatalf("byte %d of %d changed: good: %x before %x", i, len(der), der[i:min(i+12, len(der))], der[max(0, i-40):i])
@@ -102,7 +102,7 @@ func TestSignAndVerify(t *testing.T) {
 	}
 }
 
-// A certificate replaced by another with the same key and number is noticed, because the signed data names it.
+// A certificate replaced by another with the same key and number is detected, because the signed data identifies the original.
 func TestAnotherCertificateOfTheKey(t *testing.T) {
 	key := ecKey(t)
 	a := certificate(t, "Office", key, nil, nil)

@@ -54,7 +54,7 @@ func TestS1FileMode(t *testing.T) {
 	}
 }
 
-// TestS1Crash stops between writing and renaming, and simulates a crash that leaves a write half done.
+// TestS1Crash stops between writing and renaming, and simulates a crash that leaves a partial write.
 func TestS1Crash(t *testing.T) {
 	path, id := keystore(t)
 	before, err := os.ReadFile(path)
@@ -107,8 +107,8 @@ func TestUpdatesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestS1PowerLoss cuts the power before and after each step that puts a new keystore on the disk: either the old one or the new one
-// is found, and the new one once Replace has reported that it is written.
+// TestS1PowerLoss cuts the power before and after each step of writing a new keystore to disk: either the old or the new keystore is
+// found, and always the new one once Replace has reported success.
 func TestS1PowerLoss(t *testing.T) {
 	path, _ := keystore(t)
 	before, err := os.ReadFile(path)
@@ -139,7 +139,7 @@ func TestS1PowerLoss(t *testing.T) {
 		},
 		rename: func(from, to string) error {
 			either("before the renaming")
-			// The system may write the folder whenever it likes.
+			// The system may write the folder at any time.
 			defer func() { _ = d.SyncDir(filepath.Dir(to)); either("after the renaming") }()
 			return d.Rename(from, to)
 		},
@@ -159,7 +159,7 @@ func TestS1PowerLoss(t *testing.T) {
 	}
 }
 
-// TestS1FailingDisk: each step that fails is reported, and leaves the old keystore or the new one, and no other file.
+// TestS1FailingDisk: a failing step is reported and leaves the old keystore or the new one, and no other file.
 func TestS1FailingDisk(t *testing.T) {
 	for _, step := range []string{powertest.Sync, powertest.Rename, powertest.SyncDir} {
 		path, _ := keystore(t)

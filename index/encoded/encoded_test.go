@@ -72,8 +72,8 @@ func ref(id string) concordat.Ref {
 	return concordat.Ref{Site: "here", Library: "l", Document: concordat.DocumentID(id)}
 }
 
-// TestIndex: documents are found by cells near their sentences, their directions are kept, and neither survives a deletion, another encoder
-// or damage; a document deleted in a round is not put in that round.
+// TestIndex: documents are found by cells near their sentences, and their directions are stored; neither survives a deletion, a different
+// encoder or damage. A document deleted during a round is not put in that round.
 func TestIndex(t *testing.T) {
 	s, err := space()
 	if err != nil {

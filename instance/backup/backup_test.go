@@ -25,7 +25,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// original puts a file into the folder, under its hash.
+// original puts a file into the folder under its hash.
 func original(t *testing.T, dir, content string) string {
 	t.Helper()
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
@@ -62,7 +62,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestIncremental: the second backup in a folder replaces the first, and copies only new originals.
+// TestIncremental: the second backup in a folder replaces the first and copies only new originals.
 func TestIncremental(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	one, two := original(t, from, "one"), original(t, from, "two")
@@ -117,7 +117,7 @@ func TestDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		path    string
 		change  func(string) string // empty: the file is removed
-		wholly  bool                // the error concerns the backup as a whole
+		wholly  bool                // whether the error concerns the backup as a whole
 		restore error
 	}{
 		"changed": {file, func(string) string { return "One" }, false, concordat.ErrCorrupt},
@@ -157,7 +157,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A backup that stops in the middle leaves the previous one intact, and the next one uses what it has copied.
+// A backup that stops halfway leaves the previous one intact, and the next one reuses the files that it copied.
 func TestAbandoned(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	original(t, from, "one")

@@ -17,7 +17,7 @@ import (
 	"concordat/instance/backup"
 )
 
-// recipient draws an identity, and returns its recipient and the opener of its files.
+// recipient creates an identity, and returns its recipient and the opener of its files.
 func recipient(t *testing.T) (crypto.Recipients, crypto.Opener) {
 	t.Helper()
 	id, err := age.GenerateHybridIdentity()
@@ -35,7 +35,7 @@ func recipient(t *testing.T) (crypto.Recipients, crypto.Opener) {
 	return r, o
 }
 
-// makeEncrypted backs up a state of one file and the originals, encrypted.
+// makeEncrypted makes an encrypted backup of a state of one file and the originals.
 func makeEncrypted(t *testing.T, dir, originals, state string, to crypto.Recipients, damaged int) *backup.Manifest {
 	t.Helper()
 	stage := filepath.Join(t.TempDir(), "stage")
@@ -69,7 +69,7 @@ func unlocked(t *testing.T, dir string, o crypto.Opener) *backup.Backup {
 	return b
 }
 
-// files returns the bytes of all files below dir, by path.
+// files returns the bytes of all files below dir by path.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -85,8 +85,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// An encrypted backup shows neither content nor names of originals; a second one copies only what is new; it is restored
-// with the identity, and verified without it.
+// An encrypted backup shows neither the content nor the names of originals. A second backup copies only new files. The identity is needed
+// to restore a backup, but not to verify it.
 func TestEncrypted(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	to, opens := recipient(t)
@@ -168,8 +168,8 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// TestEncryptionChanges: from a plain backup to an encrypted one, to other recipients and back: each replaces the previous one, and nothing
-// of that remains.
+// TestEncryptionChanges goes from a plain backup to an encrypted one, to other recipients and back: each backup replaces the previous one
+// completely.
 func TestEncryptionChanges(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	original(t, from, "the original")
@@ -206,7 +206,7 @@ func TestEncryptionChanges(t *testing.T) {
 	}
 }
 
-// TestEncryptedDamage: Verify reports any damage to a file, with the identity and without it, and Restore never puts a damaged file in
+// TestEncryptedDamage: Verify reports any damage to a file, with and without the identity, and Restore never puts a damaged file in
 // place.
 func TestEncryptedDamage(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
@@ -221,7 +221,7 @@ func TestEncryptedDamage(t *testing.T) {
 		path   string
 		change func(string) string // empty: the file is removed
 		wholly bool                // no file can be trusted
-		opens  bool                // the list of contents can be read
+		opens  bool                // whether the list of contents is readable
 	}{
 		"flipped":         {path, func(s string) string { return s[:5000] + string(s[5000]^1) + s[5001:] }, false, true},
 		"header flipped":  {path, func(s string) string { return s[:50] + string(s[50]^1) + s[51:] }, false, true},
@@ -292,8 +292,8 @@ func contentsOf(t *testing.T, to crypto.Recipients, text string) string {
 	return b.String()
 }
 
-// TestDamagedOriginal: an original that is damaged on the site's disk is backed up as it is, named, and never mistaken later for the intact
-// one.
+// TestDamagedOriginal: an original damaged on the site's disk is backed up unchanged, reported by name, and never mistaken later for the
+// intact one.
 func TestDamagedOriginal(t *testing.T) {
 	to, opens := recipient(t)
 	for _, encrypted := range []bool{false, true} {

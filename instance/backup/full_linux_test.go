@@ -12,7 +12,7 @@ import (
 	"concordat/instance/backup"
 )
 
-// TestFullDisk: a disk that fills up in the middle leaves the previous backup complete.
+// TestFullDisk: a disk that fills up during a backup leaves the previous backup complete.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
@@ -51,5 +51,5 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	from = t.TempDir()
-	makeBackup(t, dir, from, "second") // once there is room again
+	makeBackup(t, dir, from, "second") // once space is available again
 }

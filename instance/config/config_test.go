@@ -23,12 +23,12 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
 
-// load is like loadCentral, with only the file and the environment.
+// load is like loadCentral with only the file and the environment.
 func load(text []byte, path string, env Lookup) (*Config, error) {
 	return loadCentral(text, path, Central{}, env)
 }
 
-// write makes a file in a new folder and returns its path.
+// write creates a file in a new folder and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "concordat.yaml")
@@ -73,7 +73,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKeysRoundTrip: each default is written in the form in which values are printed, and setting a printed value changes nothing.
+// TestKeysRoundTrip: each default has the form in which values are printed, and setting a printed value changes nothing.
 func TestKeysRoundTrip(t *testing.T) {
 	for _, k := range keys {
 		c := Default()
@@ -89,7 +89,7 @@ func TestKeysRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAgreement: the values here and in the packages that use them are the same.
+// TestAgreement: values are the same here and in the packages that use them.
 func TestAgreement(t *testing.T) {
 	if got := Default().Report.Rules.CommonAbove; got != report.DefaultCommonAbove {
 		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
@@ -354,7 +354,7 @@ templates:
 	}
 }
 
-// TestShippedTemplates: the templates that ship with the program can be given as files, with the same meaning.
+// TestShippedTemplates: the built-in templates can also be given as files, with the same meaning.
 func TestShippedTemplates(t *testing.T) {
 	files, err := filepath.Glob("../../segment/data/templates/*.txt")
 	if err != nil || len(files) == 0 {
@@ -437,7 +437,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestEncoder: an encoder is checked with all its settings, and a fault is reported at the key that it concerns.
+// TestEncoder: an encoder is checked with all its settings, and a fault is reported at the key concerned.
 func TestEncoder(t *testing.T) {
 	for text, want := range map[string]string{
 		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1'}}":                           "",
@@ -457,8 +457,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// TestDocument: the document and the code agree: the table between the marks is the one made from the keys, and the
-// example loads.
+// TestDocument: the document agrees with the code: the table between the marks is the one generated from the keys, and the example loads.
 func TestDocument(t *testing.T) {
 	const path = "../../doc/config.md"
 	doc, err := os.ReadFile(path)

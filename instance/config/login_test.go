@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// TestLoginRoles: the roles that a claim may give are the store's, which accepts no others.
+// TestLoginRoles: the roles that a claim can assign are the store's, which accepts no others.
 func TestLoginRoles(t *testing.T) {
 	db, err := store.Open(t.Context(), t.TempDir()+"/site.db")
 	if err != nil {

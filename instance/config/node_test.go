@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// TestForNode: another machine gets the site's configuration without the settings for this one.
+// TestForNode: another machine gets the site's configuration without the settings for this machine.
 func TestForNode(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("s"), 0o600); err != nil {
@@ -79,8 +79,8 @@ login:
 	}
 }
 
-// TestCentral: settings for all machines override the file and are overridden by the environment, and a change takes effect at once
-// only for settings that may change while the site runs.
+// TestCentral: settings for all machines override the file, and the environment overrides them; a change takes effect immediately only
+// for settings that can change while the site runs.
 func TestCentral(t *testing.T) {
 	text := "check:\n  threshold: 0.5\nquota:\n  documents: 3\nlog:\n  level: warn\ntemplates:\n  - name: x\n    sections:\n      - name: a\n        heading: b\n"
 	look := func(name string) (string, bool) { return "debug", name == "CONCORDAT_LOG_LEVEL" }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSetText: a key is set wherever it is, and added if it is missing; other lines and comments stay, and the new value can be read.
+// TestSetText: a key is set wherever it is, and added if it is missing; other lines and comments remain, and the new value can be read.
 func TestSetText(t *testing.T) {
 	const file = "# Our site.\nsite:\n  id: north\n  title: \"North\" # for people\nscheme: natural\n\n# Checks.\ncheck: {threshold: 0.3}\nreport:\n"
 	for _, c := range []struct{ key, value, keeps string }{

@@ -26,7 +26,7 @@ func source(t testing.TB) (*Source, *crypto.Card) {
 	return NewSource(func() (*crypto.Identity, error) { return id, nil }), card
 }
 
-// TestFile: signed content verifies against the card; any other content, form or place of the signature does not.
+// TestFile: signed content verifies against the card; any other content, form or position of the signature does not.
 func TestFile(t *testing.T) {
 	s, card := source(t)
 	verifies := func(b []byte) bool {
@@ -59,7 +59,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileUnsigned: a site without keys writes the file as it is.
+// TestFileUnsigned: a site without keys writes the file unchanged.
 func TestFileUnsigned(t *testing.T) {
 	var b bytes.Buffer
 	s := NewSource(func() (*crypto.Identity, error) { return nil, nil })
@@ -69,7 +69,7 @@ func TestFileUnsigned(t *testing.T) {
 	}
 }
 
-// FuzzReadFile: whatever the bytes, it fails only with one of its two errors.
+// FuzzReadFile: for any bytes, it fails only with one of its two errors.
 func FuzzReadFile(f *testing.F) {
 	s, _ := source(f)
 	for _, form := range []Form{HTML, CSV, Text} {

@@ -17,11 +17,11 @@ import (
 
 const (
 	writers   = 6
-	think     = 12 * time.Millisecond // between two operations of a writer
-	readEvery = 30 * time.Millisecond // between two reads from one node
+	think     = 12 * time.Millisecond // time between two operations of a writer
+	readEvery = 30 * time.Millisecond // time between two reads from one node
 	writeWait = 10 * time.Second
 	readWait  = 12 * time.Second
-	maxDocs   = 40 // per writer, before one in four operations creates another
+	maxDocs   = 40 // documents that a writer creates before only one in four operations creates another
 )
 
 // clients write, delete and read documents until they are stopped.
@@ -30,8 +30,8 @@ type clients struct {
 	stop chan struct{}
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex // guards everything below
-	recent []string   // documents written most recently
+	mu     sync.Mutex // guards the fields below
+	recent []string   // most recently written documents
 }
 
 func (p *place) load(seed uint64) *clients {
@@ -60,7 +60,7 @@ func (c *clients) pause(d time.Duration) bool {
 	}
 }
 
-// pick returns a node whose process is running, as a load balancer would; the node may be cut off.
+// pick returns a node whose process is running, as a load balancer would; the node might be cut off.
 func (c *clients) pick(r *rand.Rand) (coord.NodeID, bool) {
 	for range 20 {
 		if n := c.p.names[r.IntN(len(c.p.names))]; !c.p.down(n) {
@@ -70,7 +70,7 @@ func (c *clients) pick(r *rand.Rand) (coord.NodeID, bool) {
 	return "", false
 }
 
-// write writes and deletes its own documents. It leaves alone a document with an operation of unknown outcome.
+// write writes and deletes its own documents. It does not touch a document with an operation of unknown outcome.
 func (c *clients) write(number int, r *rand.Rand) {
 	var docs []string
 	revs := map[string]int{}
@@ -104,11 +104,11 @@ func (c *clients) write(number int, r *rand.Rand) {
 					break
 				}
 			}
-			c.pause(10 * think) // perhaps it is down
+			c.pause(10 * think) // the node might be down
 		}
 		c.p.h.add(e)
 		c.note(doc)
-		if e.OK && r.IntN(3) == 0 { // after an acknowledgement, a caller may ask any node
+		if e.OK && r.IntN(3) == 0 { // after an acknowledgement, a caller can ask any node
 			if n, ok := c.pick(r); ok {
 				c.get(n, doc)
 			}
@@ -124,7 +124,7 @@ func (c *clients) note(doc string) {
 	}
 }
 
-// read asks one node as long as its process is running.
+// read queries one node as long as its process is running.
 func (c *clients) read(n coord.NodeID, r *rand.Rand) {
 	for c.pause(readEvery) {
 		if c.p.down(n) {
@@ -151,7 +151,7 @@ func (c *clients) read(n coord.NodeID, r *rand.Rand) {
 	}
 }
 
-// get asks for one document.
+// get requests one document.
 func (c *clients) get(n coord.NodeID, doc string) {
 	var f found
 	e := entry{Kind: "read", Node: n, Doc: doc, At: c.p.h.now()}

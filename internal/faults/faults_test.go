@@ -23,17 +23,17 @@ import (
 	"concordat/internal/zktest"
 )
 
-// Variables of the long form.
+// These are the variables of the long form.
 const (
 	roundsEnv  = "CONCORDAT_FAULTS"         // number of rounds to add
-	keepEnv    = "CONCORDAT_FAULTS_DIR"     // where histories and results are kept; required with roundsEnv
-	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // faults to choose from, separated by commas; default all
-	seedEnv    = "CONCORDAT_FAULTS_SEED"    // first seed, so that several calls can run side by side; default 1
+	keepEnv    = "CONCORDAT_FAULTS_DIR"     // folder for histories and results; required with roundsEnv
+	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // kinds of faults, separated by commas; default: all
+	seedEnv    = "CONCORDAT_FAULTS_SEED"    // first seed, so that several calls can run in parallel; default 1
 	timeoutEnv = "CONCORDAT_FAULTS_TIMEOUT" // session timeout, default 4s
-	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child: its run
+	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child process: its run
 )
 
-// run is one life of a cluster: everything random in it comes from the seed.
+// run is one life of a cluster; everything random in it depends on the seed.
 type run struct {
 	Seed     uint64
 	Nodes    int
@@ -41,13 +41,13 @@ type run struct {
 	Rounds   int
 	Timeout  time.Duration
 	Kinds    []string
-	History  string // file; empty: history not kept
-	Program  string // of sites that are served
-	Cache    string // where that keeps what it compiles
+	History  string // file; empty: history not stored
+	Program  string // program of served sites
+	Cache    string // its folder for compiled parts
 	Previous string // program to upgrade from
 }
 
-// result is a run with its outcome: one line of the file of results.
+// result is a run and its outcome: one line of the file of results.
 type result struct {
 	Run     run
 	Verdict *verdict
@@ -55,10 +55,10 @@ type result struct {
 	Figures figures
 }
 
-const longRounds = 12 // of one run
+const longRounds = 12 // rounds per run
 
-// TestFaults breaks a cluster of real processes for a few rounds, or for as many as CONCORDAT_FAULTS says, in lives of
-// longRounds rounds; their seeds continue from those in the file of results.
+// TestFaults breaks a cluster of real processes for a few rounds, or for the number set by CONCORDAT_FAULTS, in lives of longRounds
+// rounds; their seeds continue from those in the file of results.
 func TestFaults(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		inside(t, words)
@@ -120,7 +120,7 @@ func long(t *testing.T, base run, kinds []string) {
 	total(t, results(t, dir))
 }
 
-// missing returns the reason why there can be no namespaces or ZooKeeper here, or "".
+// missing returns why namespaces or ZooKeeper are unavailable here, or "".
 func missing() string {
 	if m := zktest.Missing(); m != "" {
 		return "no ZooKeeper to test with: apt-get install " + m
@@ -136,7 +136,7 @@ func missing() string {
 	return ""
 }
 
-// isolated gives a process its own network, mounts and process tree, which all end with it.
+// isolated gives a process its own network, mounts and process tree, all of which end with it.
 func isolated() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
 	if os.Geteuid() != 0 {
@@ -147,7 +147,7 @@ func isolated() *syscall.SysProcAttr {
 	return a
 }
 
-// outside runs r in a process with namespaces of its own.
+// outside runs r in a process with its own namespaces.
 func outside(t *testing.T, r run) {
 	words, err := json.Marshal(r)
 	if err != nil {
@@ -156,7 +156,7 @@ func outside(t *testing.T, r run) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "1h")
 	cmd.Env = append(os.Environ(), insideEnv+"="+string(words), "TMPDIR="+t.TempDir())
 	cmd.SysProcAttr = isolated()
-	stay, err := cmd.StdinPipe() // the child ends when this one does
+	stay, err := cmd.StdinPipe() // the child process ends when this one does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func outside(t *testing.T, r run) {
 	}
 }
 
-// lines passes the child's output to the test's log.
+// lines passes the child process's output to the test's log.
 type lines struct {
 	t    *testing.T
 	rest string
@@ -186,18 +186,18 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 }
 
-// begin prepares the process with namespaces of its own.
+// begin prepares the process with its own namespaces.
 func begin(t *testing.T) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(3) // no one is waiting any more
+		os.Exit(3) // nobody is waiting any more
 	}()
 	if err := private(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// inside is the run itself.
+// inside performs the run.
 func inside(t *testing.T, words string) {
 	begin(t)
 	var r run
@@ -241,7 +241,7 @@ func opened(t *testing.T, r run) *history {
 	return h
 }
 
-// finished checks the history of a run and notes its result.
+// finished checks a run's history and records its result.
 func finished(t *testing.T, r run, p *place, start time.Time) {
 	t.Helper()
 	all := p.h.entries()
@@ -327,25 +327,25 @@ func total(t *testing.T, all []result) {
 	t.Logf("TOTAL %s", f.String())
 }
 
-// figures are durations measured from a history.
+// figures holds durations measured from a history.
 type figures struct {
-	Kill, Stop []time.Duration // from the death or halt of one master to the first later write to its shards that is acknowledged
+	Kill, Stop []time.Duration // from the death or halt of a master to the first later acknowledged write to its shards
 	Stall      []time.Duration // longest time without an acknowledgement from a shard whose follower died
-	DownReads  int             // while one node's process was dead and everything else was well
-	DownWhole  int             // of these, the complete ones
+	DownReads  int             // reads while one node's process was dead and there was no other fault
+	DownWhole  int             // number of these that were complete
 	Write      []time.Duration // for up to a thousand acknowledged writes
 	During     map[string]*during
 }
 
-// during says what became of the operations that began during faults of one kind, at nodes that the fault left alone or, if it worsens
-// a network or a clock, at all.
+// during describes the operations that began during faults of one kind, at nodes not affected by the fault or, if the fault affects a
+// network or a clock, at any node.
 type during struct {
 	Writes, Acked  int
-	Reads, Answers int             // answers are complete
-	Took           []time.Duration // of the successful ones
+	Reads, Answers int             // Answers counts only complete ones
+	Took           []time.Duration // durations of the successful ones
 }
 
-// operations counts those that began during a fault.
+// operations counts the operations that began during a fault.
 func (f *figures) operations(e *entry, all []entry) {
 	everywhere := strings.HasPrefix(e.Words, "lossy") || strings.HasPrefix(e.Words, "clock") || strings.HasPrefix(e.Words, "store") ||
 		strings.HasPrefix(e.Words, "zk") || e.Words == "token"
@@ -417,7 +417,7 @@ func (f *figures) String() string {
 	return out
 }
 
-// measure reads the figures from a history.
+// measure computes the figures from a history.
 func measure(all []entry) (f figures) {
 	var acks []entry
 	for _, e := range all {
@@ -451,8 +451,8 @@ func measure(all []entry) (f figures) {
 	return f
 }
 
-// failover measures one death or halt. A write counts if it began after the fault. A failover that lasts until the next fault has
-// more than one cause, and is omitted.
+// failover measures one death or halt. A write counts if it began after the fault. It omits a failover that lasts until the next fault,
+// since that has more than one cause.
 func (f *figures) failover(e *entry, next time.Duration, acks, all []entry) {
 	first, last, longest := map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}
 	for _, a := range acks {
@@ -476,7 +476,7 @@ func (f *figures) failover(e *entry, next time.Duration, acks, all []entry) {
 	for _, id := range e.Leads {
 		led[string(id)] = true
 		switch d := first[string(id)]; {
-		case d == 0: // none before the next fault
+		case d == 0: // no acknowledged write before the next fault
 		case kill:
 			f.Kill = append(f.Kill, d)
 		default:

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestCheck corrupts histories in every way that the checker can name.
+// TestCheck corrupts histories in every way that the checker can detect.
 func TestCheck(t *testing.T) {
 	put := func(doc string, rev int, at, end int) entry {
 		return entry{Kind: "write", Doc: doc, Rev: rev, At: time.Duration(at), End: time.Duration(end), OK: true}
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestHistory checks stored histories again, and measures them together: CONCORDAT_FAULTS_HISTORY is a pattern for their files.
+// TestHistory checks stored histories again and measures them together; CONCORDAT_FAULTS_HISTORY is a pattern for their files.
 func TestHistory(t *testing.T) {
 	pattern := os.Getenv("CONCORDAT_FAULTS_HISTORY")
 	if pattern == "" {

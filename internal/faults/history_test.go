@@ -21,34 +21,34 @@ type entry struct {
 	Kind  string // run, write, read, fault, heal, copy, note
 	At    time.Duration
 	End   time.Duration     `json:",omitempty"`
-	Node  coord.NodeID      `json:",omitempty"` // the node that was asked, that failed, or whose copy it is
+	Node  coord.NodeID      `json:",omitempty"` // node that was asked, that failed, or that has the copy
 	Shard concordat.ShardID `json:",omitempty"`
 	Err   string            `json:",omitempty"`
 
-	// Of a write: one client writes a document, one operation after the other; a delete is a revision without the
-	// document. OK means that it was acknowledged. An operation with neither outcome may or may not have taken effect.
+	// The following fields describe a write: one client writes a document, one operation after another; a delete is a revision without
+	// the document. OK means that it was acknowledged. An operation with neither outcome might have taken effect.
 	Doc    string `json:",omitempty"`
 	Rev    int    `json:",omitempty"`
 	Delete bool   `json:",omitempty"`
 	OK     bool   `json:",omitempty"`
 
-	// Of a read (of one document or a group) and of a copy.
+	// These fields describe a read (of one document or a group) or a copy.
 	Group    *int           `json:",omitempty"`
 	Complete bool           `json:",omitempty"`
 	Docs     map[string]int `json:",omitempty"`
 	Wrong    []string       `json:",omitempty"`
 
-	// Of a run, a fault or a note.
+	// These fields describe a run, a fault or a note.
 	Words string              `json:",omitempty"`
-	Leads []concordat.ShardID `json:",omitempty"` // the shards of which the failing node is master, as far as known
+	Leads []concordat.ShardID `json:",omitempty"` // shards of which the failing node is the master, as far as known
 	Alone bool                `json:",omitempty"` // everything had recovered from earlier faults
 }
 
-// history is kept in memory and in a file. Safe for concurrent use.
+// history is stored in memory and in a file. It is safe for concurrent use.
 type history struct {
 	start time.Time
 
-	mu  sync.Mutex // guards everything below
+	mu  sync.Mutex // guards the fields below
 	all []entry
 	w   *bufio.Writer
 }
@@ -80,7 +80,7 @@ func (h *history) entries() []entry {
 	return slices.Clone(h.all)
 }
 
-// readHistory reads what a history wrote.
+// readHistory reads a stored history.
 func readHistory(r io.Reader) ([]entry, error) {
 	var all []entry
 	d := json.NewDecoder(r)
@@ -97,14 +97,14 @@ func readHistory(r io.Reader) ([]entry, error) {
 
 // verdict is the checker's judgement of a history.
 type verdict struct {
-	Acknowledged, Unknown int // writes
+	Acknowledged, Unknown int // numbers of writes
 	Reads, CompleteReads  int
-	Checked               int // documents, in all copies
-	Lost                  int // acknowledged documents that a copy lacks, or has in an older revision
-	Resurrected           int // documents in a copy although they were deleted
-	Missed                int // complete answers that lack an acknowledged write
-	Differ                int // copies that differ from the first of their shard
-	Other                 int // documents that were never written, texts of another revision, an index that contradicts its documents
+	Checked               int // number of documents in all copies
+	Lost                  int // acknowledged documents that are missing from a copy or have an older revision there
+	Resurrected           int // deleted documents that are in a copy
+	Missed                int // complete answers without an acknowledged write
+	Differ                int // copies that differ from the first copy of their shard
+	Other                 int // documents that were never written, texts of another revision, or an index that contradicts its documents
 	Words                 []string
 }
 
@@ -121,7 +121,7 @@ func (v *verdict) say(count *int, format string, args ...any) {
 // writes are the operations on one document, in order.
 type writes []entry
 
-// value returns the value that a read finds after the operation; 0 if none.
+// value returns the value that a read finds after the operation, or 0 if none.
 func value(e *entry) int {
 	if e.Delete {
 		return 0
@@ -129,8 +129,8 @@ func value(e *entry) int {
 	return e.Rev
 }
 
-// allowed returns what a read that lasted from until to may find: the result of the last write acknowledged before it
-// began, or of any later one.
+// allowed returns the values that a read lasting from from until to may find: the result of the last write acknowledged before it began,
+// or of any later write.
 func (w writes) allowed(from, to time.Duration) map[int]bool {
 	out := map[int]bool{0: true}
 	for i := range w {
@@ -145,7 +145,7 @@ func (w writes) allowed(from, to time.Duration) map[int]bool {
 	return out
 }
 
-// check compares what was read, and what the copies contain at the end, with what was acknowledged.
+// check compares answers, and the copies' final contents, with the acknowledged writes.
 func check(all []entry) *verdict {
 	v, docs := &verdict{}, map[string]writes{}
 	byGroup := map[int][]string{}
@@ -175,7 +175,7 @@ func check(all []entry) *verdict {
 			v.copyOf(e, docs, first)
 		}
 	}
-	// A shard's first copy contains everything that no copy may lack.
+	// Every copy must contain everything in the shard's first copy.
 	there := map[string]bool{}
 	for _, e := range first {
 		for doc := range e.Docs {
@@ -249,7 +249,7 @@ func (v *verdict) copyOf(e *entry, docs map[string]writes, first map[concordat.S
 	}
 }
 
-// difference names the first few documents in which two copies differ.
+// difference lists the first few documents in which two copies differ.
 func difference(a, b map[string]int) string {
 	var out []string
 	for _, doc := range slices.Sorted(maps.Keys(a)) {

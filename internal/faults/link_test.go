@@ -13,19 +13,19 @@ import (
 	"unsafe"
 )
 
-// trouble says how a bad link treats the frames that cross it, in either direction.
+// trouble describes how a bad link treats the frames that cross it, in either direction.
 type trouble struct {
-	Drop, Double float64       // chances
-	Late         time.Duration // a frame is late by up to this, so that frames overtake each other
+	Drop, Double float64       // probabilities
+	Late         time.Duration // a frame is delayed by up to this, so that frames overtake each other
 }
 
-// badLink connects a machine to the bridge by two devices of this process, which passes frames from one to the other.
+// badLink connects a machine to the bridge by two devices of this process, which passes frames between them.
 type badLink struct {
 	tr     trouble
 	taps   [2]*os.File
 	timers sync.WaitGroup
 
-	mu     sync.Mutex // guards everything below
+	mu     sync.Mutex // guards the fields below
 	r      *rand.Rand
 	closed bool
 }
@@ -50,7 +50,7 @@ func tap(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// worsen puts a bad link between a machine and the others. The function that it returns restores the good one.
+// worsen puts a bad link between a machine and the others. It returns a function that restores the good link.
 func (n *network) worsen(t testing.TB, machine string, tr trouble, seed uint64) func() {
 	t.Helper()
 	must := func(err error) {
@@ -81,7 +81,7 @@ func (n *network) worsen(t testing.TB, machine string, tr trouble, seed uint64) 
 		l.closed = true
 		l.mu.Unlock()
 		for _, f := range l.taps {
-			_ = f.Close() // this ends the reading, and removes the device
+			_ = f.Close() // this ends the reading and removes the device
 		}
 		ends.Wait()
 		l.timers.Wait()
@@ -89,7 +89,7 @@ func (n *network) worsen(t testing.TB, machine string, tr trouble, seed uint64) 
 	}
 }
 
-// pass passes frames on until the device is closed.
+// pass forwards frames until the device is closed.
 func (l *badLink) pass(from, to int) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -109,13 +109,13 @@ func (l *badLink) pass(from, to int) {
 			l.mu.Unlock()
 			time.AfterFunc(late, func() {
 				defer l.timers.Done()
-				_, _ = l.taps[to].Write(frame) // frames may be lost
+				_, _ = l.taps[to].Write(frame) // frames can be lost
 			})
 		}
 	}
 }
 
-// copies draws how often a frame arrives.
+// copies draws the number of times that a frame arrives.
 func (l *badLink) copies() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +128,8 @@ func (l *badLink) copies() int {
 	return 1
 }
 
-// halve ends all connections of a machine without telling the other side: it still believes in them when the machine is
-// reached again.
+// halve ends all connections of a machine without informing the other side, which still considers them open when the machine is reachable
+// again.
 func (n *network) halve(machine string, others []string) error {
 	n.cut(machine, others, true, true, true)
 	defer n.cut(machine, others, true, true, false)

@@ -17,8 +17,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestMisuse does things with real processes that should not be done, under load, and then looks for lost writes as TestFaults
-// does. Each misuse must be refused with an explanation, or survived.
+// TestMisuse misuses real processes under load, and then looks for lost writes like TestFaults. Each misuse must be refused with an
+// explanation, or survived.
 func TestMisuse(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		misuse(t)
@@ -79,8 +79,8 @@ func (p *place) extra(name string, change func(*nodeSpec)) {
 	}
 }
 
-// spawn starts a process besides those of the nodes, on the first node's machine, with a folder of its own that contains
-// the certificate of node d.
+// spawn starts a process in addition to the nodes' processes, on the first node's machine; its own folder contains the certificate of
+// node d.
 func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) {
 	p.t.Helper()
 	s := p.spec("d")
@@ -91,25 +91,25 @@ func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) 
 	return p.launch(p.process("a", s), filepath.Join(p.dir, name+".log")), s
 }
 
-// otherSite: a node of another site connects to this one's coordinator.
+// otherSite connects a node of another site to this site's coordinator.
 func (p *place) otherSite() {
 	p.extra("site", func(s *nodeSpec) { s.Site = "elsewhere"; s.Root = "/concordat/" + string(site) })
 	p.said("site", "elsewhere", string(site))
 }
 
-// otherScheme: a node computes fingerprints differently.
+// otherScheme starts a node that computes fingerprints differently.
 func (p *place) otherScheme() {
 	p.extra("scheme", func(s *nodeSpec) { s.Scheme = "other@1" })
 	p.said("scheme", "other@1", string(scheme))
 }
 
-// nameTaken: another machine uses the name of a node.
+// nameTaken starts another machine with the name of a node.
 func (p *place) nameTaken() {
 	p.extra("taken", func(s *nodeSpec) { p.must(os.Remove(filepath.Join(s.Dir, "cluster", "zookeeper.json"))) })
 	p.said("taken", "another installation as node d", "forget d")
 }
 
-// twin: a second process runs on a copy of a node's whole folder, made while the node runs.
+// twin runs a second process on a copy of a node's whole folder, made while the node runs.
 func (p *place) twin() {
 	p.t.Helper()
 	p.extra("twin", func(s *nodeSpec) {
@@ -118,7 +118,7 @@ func (p *place) twin() {
 	p.said("twin", "node d runs already", "a copy of its folder")
 }
 
-// movedTwice: two operators move the same shard to different nodes at the same time.
+// movedTwice moves the same shard to different nodes at the same time, like two operators.
 func (p *place) movedTwice() {
 	p.t.Helper()
 	id := cluster.ShardName(0)
@@ -143,8 +143,8 @@ func (p *place) movedTwice() {
 	}
 }
 
-// wiped: ZooKeeper loses its data. Running nodes stop taking part and say why; none mistakes the empty ZooKeeper for a new cluster,
-// and with the old data back everything continues.
+// wiped makes ZooKeeper lose its data. Running nodes stop taking part and report the reason; none mistakes the empty ZooKeeper for a new
+// cluster, and once the old data is back, everything continues.
 func (p *place) wiped() {
 	p.t.Helper()
 	for i := range 3 {

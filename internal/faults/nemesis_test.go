@@ -19,12 +19,12 @@ import (
 	"concordat/cluster/coord"
 )
 
-// nemesis breaks things at random.
+// nemesis causes random faults.
 type nemesis struct {
 	p     *place
 	site  *served // nil: the nodes are bare
 	r     *rand.Rand
-	kinds []string // the faults to choose from
+	kinds []string // kinds of faults to choose from
 	heals []func() // functions that end the current faults
 }
 
@@ -40,12 +40,12 @@ var faultKinds = []string{
 	"move",
 }
 
-// servedKinds are the kinds of faults of sites that are served: those above, and those of a database, of machines whose disk or clock
-// went back, and of operators.
+// servedKinds are the kinds of faults of served sites: those above, and faults of a database, of machines whose disk or clock was reset,
+// and of operators.
 var servedKinds = append([]string{"store-kill", "store-kill", "store-stop", "store-stop", "cut-store", "snapshot", "snapshot",
 	"snapshot-first", "end", "clock", "clock", "clock-all", "token", "lossy", "lossy-all"}, faultKinds...)
 
-// destroys reports whether the fault removes acknowledged data of a copy; such a fault is injected alone.
+// destroys reports whether the fault removes acknowledged data from a copy; such a fault is injected alone.
 func destroys(kind string) bool {
 	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback" || strings.HasPrefix(kind, "snapshot")
 }
@@ -54,8 +54,8 @@ func (n *nemesis) between(low, high time.Duration) time.Duration { return low + 
 
 func rand64(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
-// round injects one fault, waits a while, and ends it. In one round of three it does not wait for recovery, so the next fault meets
-// a cluster that is still recovering.
+// round injects one fault, waits a while, and ends the fault. In one of three rounds, it does not wait for recovery, so the next fault
+// meets a cluster that is still recovering.
 func (n *nemesis) round(number int) {
 	n.p.t.Helper()
 	kind := n.kinds[n.r.IntN(len(n.kinds))]
@@ -89,7 +89,7 @@ func (n *nemesis) round(number int) {
 		n.p.isSettled())
 }
 
-// master returns a node that is master of some shard, or other.
+// master returns a node that is the master of some shard, or other.
 func (n *nemesis) master(other coord.NodeID) coord.NodeID {
 	for _, i := range n.r.Perm(len(n.p.names)) {
 		if len(n.p.shardsOf(n.p.names[i])) > 0 {
@@ -99,7 +99,7 @@ func (n *nemesis) master(other coord.NodeID) coord.NodeID {
 	return other
 }
 
-// hold is how long a fault lasts.
+// hold returns the duration of a fault.
 func (n *nemesis) hold(kind string) time.Duration {
 	t := n.p.timeout
 	switch {
@@ -130,7 +130,7 @@ func (n *nemesis) inject(kind string, node coord.NodeID, e *entry) string {
 	switch kind {
 	case "kill", "kill-master":
 		kill(node)
-	case "end": // bare nodes just die
+	case "end": // bare nodes are just killed
 		p.end(node)
 		n.heal(func() { p.start(node) })
 	case "kill-two":
@@ -209,7 +209,7 @@ func (n *nemesis) zookeeper(kind string) string {
 	return fmt.Sprintf("z%d", i)
 }
 
-// cut interrupts connections on the network.
+// cut interrupts network connections.
 func (n *nemesis) cut(kind string, node coord.NodeID) string {
 	others := n.p.others(node)
 	nodes, zks := others[:len(n.p.names)-1], []string{"z0", "z1", "z2"}
@@ -236,7 +236,7 @@ func (n *nemesis) cut(kind string, node coord.NodeID) string {
 	return fmt.Sprintf("%v out %v in %v", others, out, in)
 }
 
-// flap cuts a node off and reconnects it again and again.
+// flap repeatedly cuts off and reconnects a node.
 func (n *nemesis) flap(node coord.NodeID) string {
 	stop, done := make(chan struct{}), make(chan struct{})
 	r := rand.New(rand.NewPCG(n.r.Uint64(), 4))
@@ -256,7 +256,7 @@ func (n *nemesis) flap(node coord.NodeID) string {
 	return "50 to 400 ms each"
 }
 
-// worsen makes the links of a node, or of all nodes, lose, double, delay and reorder what they carry.
+// worsen makes the links of a node, or of all nodes, lose, duplicate, delay and reorder frames.
 func (n *nemesis) worsen(node coord.NodeID, kind string) string {
 	nodes := []coord.NodeID{node}
 	if kind == "lossy-all" {
@@ -272,7 +272,7 @@ func (n *nemesis) worsen(node coord.NodeID, kind string) string {
 	return fmt.Sprintf("%.0f%% lost, %.0f%% doubled, late by up to %v", 100*tr.Drop, 100*tr.Double, tr.Late.Round(time.Millisecond))
 }
 
-// fill leaves less free space on the node's disk than writes need, in half of the cases none.
+// fill leaves less free space on the node's disk than writes need, and in half of the cases none.
 func (n *nemesis) fill(node coord.NodeID) string {
 	home := n.p.home(node)
 	var st syscall.Statfs_t
@@ -296,7 +296,7 @@ func (n *nemesis) fill(node coord.NodeID) string {
 	return fmt.Sprintf("%d bytes left", leave)
 }
 
-// rollback restores the node's folder to its state some seconds before, as restoring a backup would.
+// rollback restores the node's folder to its state several seconds earlier, like restoring a backup.
 func (n *nemesis) rollback(node coord.NodeID) string {
 	p := n.p
 	folder, old := p.runs.copies(node), filepath.Join(p.dir, "old")

@@ -12,11 +12,10 @@ import (
 	"testing"
 )
 
-// network is a bridge in this process's own namespace, with a namespace behind it for each machine. Each machine sends to fixed
-// hardware addresses; a cut uses an address that no machine has, so packets vanish without an error on either side, and only in
-// that direction.
+// network is a bridge in this process's own namespace; each machine has a namespace behind it. Each machine sends to fixed hardware
+// addresses. A cut uses an address that no machine has, so packets vanish without an error on either side, and only in that direction.
 type network struct {
-	mu  sync.Mutex // guards everything below
+	mu  sync.Mutex // guards the fields below
 	t   testing.TB
 	num map[string]int // last part of each machine's address
 }
@@ -28,7 +27,7 @@ func hardware(num int) string { return fmt.Sprintf("02:00:00:00:00:%02x", num) }
 
 const nowhere = "02:00:00:00:ff:ff"
 
-// ip runs iproute2's command.
+// ip runs the ip command of iproute2.
 func ip(args ...string) error {
 	out, err := exec.Command("ip", args...).CombinedOutput()
 	if err != nil {
@@ -37,7 +36,7 @@ func ip(args ...string) error {
 	return nil
 }
 
-// private gives this process mounts of its own, with a place for the names of namespaces.
+// private gives this process its own mounts, with a place for the names of namespaces.
 func private() error {
 	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -77,7 +76,7 @@ func newNetwork(t testing.TB, num map[string]int) *network {
 	return n
 }
 
-// set cuts the connection from one machine to another, or restores it.
+// set cuts or restores the connection from one machine to another.
 func (n *network) set(from, to string, cut bool) {
 	if from == to {
 		return
@@ -93,7 +92,7 @@ func (n *network) set(from, to string, cut bool) {
 	}
 }
 
-// cut cuts what a machine sends to others, what it receives from them, or both, or restores it.
+// cut cuts or restores what a machine sends to others, receives from them, or both.
 func (n *network) cut(machine string, others []string, out, in, cut bool) {
 	for _, o := range others {
 		if out {

@@ -37,18 +37,18 @@ type nodeSpec struct {
 	Name      coord.NodeID
 	Dir       string
 	Address   string
-	Control   string // address at which it takes orders by HTTP
+	Control   string // address for requests over HTTP
 	Zookeeper []string
 	Site      concordat.SiteID
 	Scheme    concordat.Scheme
-	Root      string        // of the znodes; empty: chosen by the site
-	Skew      time.Duration // of the node's clock
+	Root      string        // root of the znodes; empty: chosen by the site
+	Skew      time.Duration // error of the node's clock
 	Timeout   time.Duration
 }
 
 const nodeEnv = "CONCORDAT_FAULTS_NODE"
 
-// groupOf returns the group of a document; all documents in a group have the same fingerprint.
+// groupOf returns a document's group; all documents in a group have the same fingerprint.
 func groupOf(doc string) int {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, doc)
@@ -63,7 +63,7 @@ func fingerprint(group int) concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(a, h.Sum64())
 }
 
-// textOf returns the text of a revision of a document, 200 to 4,000 bytes.
+// textOf returns the text of a document's revision, 200 to 4,000 bytes.
 func textOf(doc string, rev int) string {
 	one := fmt.Sprintf("revision %d of %s. ", rev, doc)
 	h := fnv.New32a()
@@ -80,7 +80,7 @@ func profileOf(doc string, rev int) *concordat.Profile {
 	}
 }
 
-// runNode is the process of a node; it ends when it is killed or cannot continue.
+// runNode runs the process of a node, which ends when it is killed or cannot continue.
 func runNode(words string) {
 	var spec nodeSpec
 	err := json.Unmarshal([]byte(words), &spec)
@@ -132,16 +132,16 @@ func serveNode(spec nodeSpec) error {
 	return <-fatal
 }
 
-// found maps documents to their revisions, as a reader gets them or a copy has them.
+// found maps documents to their revisions, as found by a reader or in a copy.
 type found struct {
 	Docs     map[string]int
 	Complete bool
 	Missing  []concordat.ShardID `json:",omitempty"`
-	// Of a copy: texts that do not belong to their revision, and documents that the index misses or should not find.
+	// For a copy: texts that do not belong to their revision, and documents that are missing from the index or should not be in it.
 	Wrong []string `json:",omitempty"`
 }
 
-// control carries out the harness's orders.
+// control executes the harness's requests.
 func control(n *cluster.Node) http.Handler {
 	m := http.NewServeMux()
 	handle := func(path string, f func(context.Context, func(string) string) (any, error)) {
@@ -157,7 +157,7 @@ func control(n *cluster.Node) http.Handler {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				_, _ = io.WriteString(w, err.Error())
 			default:
-				_ = json.NewEncoder(w).Encode(out) // a caller that has gone does not need it
+				_ = json.NewEncoder(w).Encode(out) // a disconnected caller does not need the answer
 			}
 		})
 	}

@@ -12,19 +12,19 @@ import (
 	"testing"
 )
 
-// programEnv is a program concordat to run instead of one that is built; previousEnv is a commit, or such a program, from
-// which TestUpgrade upgrades.
+// programEnv is the path of a program concordat to run instead of building one; previousEnv is a commit, or such a program, from which
+// TestUpgrade upgrades.
 const (
 	programEnv  = "CONCORDAT_FAULTS_PROGRAM"
 	previousEnv = "CONCORDAT_FAULTS_PREVIOUS"
 )
 
-// clockEnv is the file that sets the clock of a program built by build: how many seconds it is ahead, as a little-endian
-// 64-bit integer.
+// clockEnv is the file that sets the clock of a program built by build: the number of seconds that it is ahead, as a little-endian 64-bit
+// integer.
 const clockEnv = "CONCORDAT_FAULTS_CLOCK"
 
-// clockSource is added to package time of the program. The monotonic clock stays right, as when an operator or a time server
-// sets a machine's clock. The file is in memory, since the runtime calls Now where no system call may be made.
+// clockSource is added to the program's package time. The monotonic clock remains correct, as when an operator or a time server sets a
+// machine's clock. The file is in memory, since the runtime calls Now where system calls are not allowed.
 const clockSource = `package time
 
 import (
@@ -60,7 +60,7 @@ func clockError() int64 {
 }
 `
 
-// overlay returns the file that makes the go command build with a clock that can be set.
+// overlay returns the file that makes the go command build with a settable clock.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -99,13 +99,13 @@ func build(t *testing.T, source, program string) {
 	t.Helper()
 	cmd := exec.Command("go", "build", "-trimpath", "-overlay", overlay(t, t.TempDir()), "-o", program, "./cmd/concordat")
 	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "CGO_CFLAGS=-O0") // the library in C, which sites with PostgreSQL do not use, would take longest
+	cmd.Env = append(os.Environ(), "CGO_CFLAGS=-O0") // the C library, which sites with PostgreSQL do not use, would take longest
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", source, err, out)
 	}
 }
 
-// current returns a program built from this source, or the one that the environment names.
+// current returns a program built from this source, or the one set in the environment.
 func current(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv(programEnv); path != "" {

@@ -28,17 +28,17 @@ const (
 	servedThink   = 120 * time.Millisecond
 	servedWrite   = 30 * time.Second
 	servedRead    = 60 * time.Second
-	servedDocs    = 12 // per writer, before one in four operations creates another
+	servedDocs    = 12 // documents that a writer creates before only one in four operations creates another
 )
 
-// users write, delete and check documents by the API of a site until they are stopped.
+// users write, delete and check documents through a site's API until they are stopped.
 type users struct {
 	s    *served
 	stop chan struct{}
 	wg   sync.WaitGroup
 
-	mu    sync.Mutex // guards everything below
-	known []string   // all documents, in the order in which they were first written
+	mu    sync.Mutex // guards the fields below
+	known []string   // all documents, in the order of their first write
 	rest  map[coord.NodeID]bool
 	open  map[coord.NodeID]int // requests that change something and are not answered
 	fewer *sync.Cond           // signals that one was answered
@@ -116,7 +116,7 @@ func (u *users) all() []string {
 	return slices.Clone(u.known)
 }
 
-// write writes and deletes its own documents. It leaves alone a document with an operation of unknown outcome.
+// write writes and deletes its own documents. It does not touch a document with an operation of unknown outcome.
 func (u *users) write(number int, r *rand.Rand) {
 	var docs []string
 	revs := map[string]int{}
@@ -149,12 +149,12 @@ func (u *users) write(number int, r *rand.Rand) {
 		if e.OK = err == nil; err != nil {
 			e.Err = err.Error()
 		}
-		if err != nil || e.Delete { // the id of a deleted document is not used again
+		if err != nil || e.Delete { // the ID of a deleted document is not reused
 			docs = slices.DeleteFunc(docs, func(d string) bool { return d == doc })
 		}
 		u.s.h.add(e)
 		if err != nil {
-			u.pause(10 * servedThink) // perhaps it is down
+			u.pause(10 * servedThink) // the node might be down
 		}
 	}
 }
@@ -240,7 +240,7 @@ func (s *served) erase(n coord.NodeID, doc string) error {
 	return err
 }
 
-// check submits a text of the named documents, waits for the check and returns which revisions the report names.
+// check submits a text of the given documents, waits for the check and returns which revisions are in the report.
 func (s *served) check(n coord.NodeID, docs []string, wait time.Duration) (found, error) {
 	end := time.Now().Add(wait)
 	at, err := s.submit(n, docs, end)
@@ -320,7 +320,7 @@ func (s *served) sources(n coord.NodeID, at string, docs []string, end time.Time
 	return out, nil
 }
 
-// anywhere reads at the node or, if it cannot be reached, at another, as callers behind a load balancer do.
+// anywhere reads at the node or, if it is unreachable, at another, like callers behind a load balancer.
 func (s *served) anywhere(n coord.NodeID, path string, end time.Time, out any) error {
 	err := s.answer(n, http.MethodGet, path, "", nil, end, out)
 	for _, m := range s.names {
@@ -333,7 +333,7 @@ func (s *served) anywhere(n coord.NodeID, path string, end time.Time, out any) e
 	return err
 }
 
-// answer calls and expects success.
+// answer makes a call that must succeed.
 func (s *served) answer(n coord.NodeID, method, path, media string, body io.Reader, end time.Time, out any) error {
 	code, said, err := s.call(n, method, path, media, body, max(time.Second, min(servedWrite, time.Until(end))))
 	switch {
@@ -345,7 +345,7 @@ func (s *served) answer(n coord.NodeID, method, path, media string, body io.Read
 	return json.Unmarshal(said, out)
 }
 
-// paragraph returns the sentences that all revisions of a document share and no other document has.
+// paragraph returns the sentences that all revisions of a document share and that no other document has.
 func paragraph(doc string) string {
 	var b strings.Builder
 	for i := range 6 {
@@ -354,7 +354,7 @@ func paragraph(doc string) string {
 	return b.String()
 }
 
-// sentence returns a sentence of about 150 characters made from a seed.
+// sentence generates a sentence of about 150 characters from a seed.
 func sentence(seed string) string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, seed)

@@ -36,7 +36,7 @@ const (
 	apiToken     = "ct_faults_faults_faults_faults_faults_faults"
 )
 
-// served is a site as users have it: concordat serve on each machine, with a PostgreSQL server on a machine of its own.
+// served is a site as users run it: concordat serve on each machine, and a PostgreSQL server on its own machine.
 type served struct {
 	*place
 	programs map[coord.NodeID]string // changed only while the node is stopped
@@ -44,12 +44,12 @@ type served struct {
 	db       *database
 }
 
-// newServed founds a site of three machines by the commands of doc/cluster.md, and returns when all copies are in sync.
+// newServed creates a site of three machines with the commands of doc/cluster.md, and returns when all copies are in sync.
 func newServed(t *testing.T, r run, h *history) *served {
 	t.Helper()
 	s := &served{place: newMachines(t, copies, []string{storeMachine}, r.Timeout, h), programs: map[coord.NodeID]string{}, cache: r.Cache}
 	s.runs, s.disks = s, servedDisk
-	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil { // that of this process's own tree
+	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil { // for this process's own tree
 		t.Fatal(err)
 	}
 	s.db = newDatabase(s.place)
@@ -80,7 +80,7 @@ func newServed(t *testing.T, r run, h *history) *served {
 	return s
 }
 
-// account makes an account and a token for the clients.
+// account creates an account and a token for the clients.
 func (s *served) account() {
 	s.t.Helper()
 	db, err := store.Open(s.t.Context(), s.db.address())
@@ -92,7 +92,7 @@ func (s *served) account() {
 	s.must(db.Close())
 }
 
-// warm has each node read a file and check a text: the first time takes longer.
+// warm makes each node read a file and check a text, which take longer the first time.
 func (s *served) warm() {
 	s.t.Helper()
 	for _, n := range s.names {
@@ -103,7 +103,7 @@ func (s *served) warm() {
 
 func (s *served) clock(n coord.NodeID) string { return s.home(n) + ".clock" }
 
-// setClock sets how far the clock of a node's machine is ahead, for processes that run too.
+// setClock sets how far the clock of a node's machine is ahead, also for running processes.
 func (s *served) setClock(n coord.NodeID, ahead time.Duration) {
 	s.t.Helper()
 	f, err := os.OpenFile(s.clock(n), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -120,7 +120,7 @@ func (s *served) run(n coord.NodeID, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// concordat runs a command to its end and returns what it prints.
+// concordat runs a command until it ends and returns its output.
 func (s *served) concordat(n coord.NodeID, args ...string) []byte {
 	s.t.Helper()
 	cmd := s.run(n, args...)
@@ -143,7 +143,7 @@ func (s *served) sound(*coord.View) bool {
 	return !slices.ContainsFunc(s.names, func(n coord.NodeID) bool { return !s.isReady(n) })
 }
 
-// isReady reports whether a node says that it is.
+// isReady reports whether a node states that it is ready.
 func (s *served) isReady(n coord.NodeID) bool {
 	code, _, err := s.call(n, http.MethodGet, "/readyz", "", nil, 5*time.Second)
 	return err == nil && code == http.StatusOK
@@ -175,13 +175,13 @@ func (s *served) call(n coord.NodeID, method, path, media string, body io.Reader
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end
+	defer func() { _ = resp.Body.Close() }() // it has been read to its end
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, b, err
 }
 
-// TestServed breaks sites as users have them, concordat serve with PostgreSQL and ZooKeeper, for three rounds, or for
-// as many as CONCORDAT_FAULTS specifies.
+// TestServed breaks sites as users run them, concordat serve with PostgreSQL and ZooKeeper, for three rounds, or for the number set by
+// CONCORDAT_FAULTS.
 func TestServed(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		insideServed(t, words)
@@ -200,7 +200,7 @@ func TestServed(t *testing.T) {
 	long(t, base, servedKinds)
 }
 
-// missingServed is missing for sites that are served.
+// missingServed is missing for served sites.
 func missingServed() string {
 	if why := missing(); why != "" {
 		return why
@@ -241,7 +241,7 @@ func insideServed(t *testing.T, words string) {
 	finished(t, r, s.place, start)
 }
 
-// collect checks, at each node, everything that was ever written: one text of many documents at a time.
+// collect checks, at each node, everything ever written: one text of many documents at a time.
 func (s *served) collect(docs []string) {
 	s.t.Helper()
 	s.settle()
@@ -261,7 +261,7 @@ func (s *served) collect(docs []string) {
 	}
 }
 
-// erased waits until all deletions have been carried out.
+// erased waits until all deletions have been performed.
 func (s *served) erased() {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
@@ -277,7 +277,7 @@ func (s *served) erased() {
 	}
 }
 
-// inject begins a fault that only sites that are served have.
+// inject begins a fault that only served sites can have.
 func (s *served) inject(n *nemesis, kind string, node coord.NodeID) string {
 	switch kind {
 	case "store-kill":
@@ -296,7 +296,7 @@ func (s *served) inject(n *nemesis, kind string, node coord.NodeID) string {
 	return ""
 }
 
-// moveClocks sets clocks forward or back by a second to two days, and later right again.
+// moveClocks sets clocks forward or back by a second to two days, and later corrects them.
 func (s *served) moveClocks(n *nemesis, kind string, node coord.NodeID) string {
 	nodes := []coord.NodeID{node}
 	if kind == "clock-all" {
@@ -315,8 +315,8 @@ func (s *served) moveClocks(n *nemesis, kind string, node coord.NodeID) string {
 	return strings.Join(words, ", ")
 }
 
-// snapshot puts a node's disk back to what it held at one moment while the node ran. With snapshot-first all nodes lose power,
-// and that node starts first and is alone for longer than a session.
+// snapshot resets a node's disk to its contents at one moment while the node was running. With snapshot-first, all nodes lose power, and
+// that node starts first and is alone for longer than a session.
 func (s *served) snapshot(n *nemesis, kind string, node coord.NodeID) string {
 	snap := filepath.Join(s.dir, "snapshot")
 	s.must(os.RemoveAll(snap))
@@ -357,7 +357,7 @@ func copyTree(from, to string) error {
 	return nil
 }
 
-// token asks for a token for the name of a live node, which must be refused.
+// token requests a token for the name of a live node, which must be refused.
 func (s *served) token(n *nemesis, node coord.NodeID) string {
 	at := n.other(node)
 	cmd := s.run(at, "cluster", "token", string(node))
@@ -370,7 +370,7 @@ func (s *served) token(n *nemesis, node coord.NodeID) string {
 	return strings.TrimSpace(string(out[:min(len(out), 160)]))
 }
 
-// database is a PostgreSQL server on a machine of its own.
+// database is a PostgreSQL server on its own machine.
 type database struct {
 	p    *place
 	dir  string
@@ -416,7 +416,7 @@ func (d *database) address() string {
 	return fmt.Sprintf("postgres://concordat@%s:5432/postgres?sslmode=disable", address(d.p.net.num[storeMachine]))
 }
 
-// as returns one of PostgreSQL's programs on its machine, as the user that its package makes.
+// as returns one of PostgreSQL's programs on its machine, run by the user that its package creates.
 func (d *database) as(program string, args ...string) *exec.Cmd {
 	cmd := d.p.net.command(storeMachine, append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
 		filepath.Join(d.bin, program)}, args...)...)
@@ -436,7 +436,7 @@ func (d *database) start() {
 			d.cmd, d.done = cmd, done
 			d.mu.Unlock()
 			go func() {
-				_ = cmd.Wait() // it was killed, or what the last server left is still there
+				_ = cmd.Wait() // it was killed, or leftovers of the last server are still there
 				close(done)
 			}()
 		}
@@ -450,7 +450,7 @@ func (d *database) start() {
 	}
 }
 
-// running returns the server, or nil if it ended.
+// running returns the server, or nil if it has ended.
 func (d *database) running() *exec.Cmd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -465,7 +465,7 @@ func (d *database) running() *exec.Cmd {
 	}
 }
 
-// signal sends a signal to the server and its processes, each of which is in a group of its own.
+// signal sends a signal to the server and its processes, each of which is in its own group.
 func (d *database) signal(sig syscall.Signal) {
 	cmd := d.running()
 	if cmd == nil {
@@ -474,7 +474,7 @@ func (d *database) signal(sig syscall.Signal) {
 	pids := []int{cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		b, _ := os.ReadFile(path) // it may have ended
+		b, _ := os.ReadFile(path) // it might have ended
 		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(cmd.Process.Pid) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
@@ -484,7 +484,7 @@ func (d *database) signal(sig syscall.Signal) {
 		}
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, sig) // it may have ended
+		_ = syscall.Kill(pid, sig) // it might have ended
 	}
 }
 

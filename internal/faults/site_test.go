@@ -32,17 +32,17 @@ const (
 	copies    = 3
 	diskBytes = 96 << 20 // for each node: a file system in memory
 	lowWater  = 8 << 20
-	patience  = 3 * time.Minute // by then everything must have recovered
+	patience  = 3 * time.Minute // time limit for complete recovery
 )
 
-// place is a site of several processes, each on a machine of its own.
+// place is a site of several processes, each on its own machine.
 type place struct {
 	t       testing.TB
 	dir     string
 	timeout time.Duration
 	names   []coord.NodeID
 	runs    software
-	disks   int // bytes of each node's disk
+	disks   int // size of each node's disk in bytes
 	layout  cluster.Layout
 	net     *network
 	zk      *zktest.Ensemble
@@ -50,9 +50,9 @@ type place struct {
 	h       *history
 	client  *http.Client
 
-	services []string // the machines that are no nodes
+	services []string // machines that are not nodes
 
-	mu      sync.Mutex // guards everything below
+	mu      sync.Mutex // guards the fields below
 	running map[coord.NodeID]*process
 	stopped map[coord.NodeID]bool // by SIGSTOP
 	view    coord.View
@@ -61,21 +61,21 @@ type place struct {
 
 // software runs on the nodes of a place.
 type software interface {
-	// command returns the process of a node.
+	// command returns a node's process.
 	command(coord.NodeID) *exec.Cmd
 	// copies returns the folder of a node's copies.
 	copies(coord.NodeID) string
-	// sound reports whether each node itself says that its copies are complete. The coordinator may not yet know that a
-	// process has died.
+	// sound reports whether each node itself states that its copies are complete. The coordinator might not know yet that a process has
+	// died.
 	sound(*coord.View) bool
 }
 
-// bare nodes are processes that have a cluster.Node and no site, and take orders by HTTP.
+// bare nodes are processes with a cluster.Node and no site, controlled over HTTP.
 type bare struct{ p *place }
 
 type process struct {
 	cmd    *exec.Cmd
-	killed bool // by the test; otherwise it is restarted
+	killed bool // killed by the test; otherwise, it is restarted
 	ended  chan struct{}
 }
 
@@ -86,7 +86,7 @@ func nodeNames(n int) (out []coord.NodeID) {
 	return out
 }
 
-// newMachines starts the machines of the nodes, those of ZooKeeper with ZooKeeper on them, and more without anything.
+// newMachines starts the nodes' machines, the machines with ZooKeeper, and further machines without anything.
 func newMachines(t testing.TB, nodes int, more []string, timeout time.Duration, h *history) *place {
 	p := &place{t: t, dir: t.TempDir(), timeout: timeout, names: nodeNames(nodes), disks: diskBytes, h: h,
 		running: map[coord.NodeID]*process{}, stopped: map[coord.NodeID]bool{}, news: make(chan struct{})}
@@ -159,7 +159,7 @@ func (p *place) found() {
 	p.follow()
 }
 
-// observe starts watching again after the coordinator has changed.
+// observe starts watching again after a change of coordinator.
 func (p *place) observe() {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
@@ -188,7 +188,7 @@ func (p *place) home(n coord.NodeID) string  { return filepath.Join(p.dir, strin
 func (p *place) trust(n coord.NodeID) string { return filepath.Join(p.home(n), "cluster") }
 func (p *place) host(n coord.NodeID) string  { return address(p.net.num[string(n)]) }
 
-// disk gives the node a disk of its own.
+// disk gives the node its own disk.
 func (p *place) disk(n coord.NodeID) {
 	p.must(os.MkdirAll(p.home(n), 0o700))
 	p.must(syscall.Mount("tmpfs", p.home(n), "tmpfs", 0, fmt.Sprintf("size=%d", p.disks)))
@@ -211,7 +211,7 @@ func (p *place) letIn(n coord.NodeID) {
 	}
 }
 
-// others returns the machines other than node, those of nodes first.
+// others returns the machines other than node, with the nodes' machines first.
 func (p *place) others(node coord.NodeID) (out []string) {
 	for _, m := range p.names {
 		if m != node {
@@ -251,14 +251,14 @@ func (p *place) launch(cmd *exec.Cmd, logTo string) *process {
 	p.must(cmd.Start())
 	pr := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()  // its state has the error
+		_ = cmd.Wait()  // its state contains the error
 		_ = log.Close() // lost lines do no harm
 		close(pr.ended)
 	}()
 	return pr
 }
 
-// start starts the node's process, and restarts it whenever it ends by itself, as an init system would.
+// start starts the node's process, and restarts it whenever it ends by itself, like an init system.
 func (p *place) start(n coord.NodeID) {
 	p.t.Helper()
 	pr := p.launch(p.runs.command(n), p.home(n)+".log")
@@ -291,7 +291,7 @@ func (p *place) kill(n coord.NodeID) {
 	delete(p.stopped, n)
 	if pr != nil {
 		pr.killed = true
-		_ = pr.cmd.Process.Kill() // it may already have ended
+		_ = pr.cmd.Process.Kill() // it might have ended
 	}
 	p.mu.Unlock()
 	if pr != nil {
@@ -299,14 +299,14 @@ func (p *place) kill(n coord.NodeID) {
 	}
 }
 
-// end asks the process to end, and waits until it does.
+// end asks the process to end and waits until it does.
 func (p *place) end(n coord.NodeID) {
 	p.mu.Lock()
 	pr := p.running[n]
 	delete(p.running, n)
 	if pr != nil {
 		pr.killed = true
-		_ = pr.cmd.Process.Signal(syscall.SIGTERM) // it may already have ended
+		_ = pr.cmd.Process.Signal(syscall.SIGTERM) // it might have ended
 	}
 	p.mu.Unlock()
 	if pr == nil {
@@ -321,7 +321,7 @@ func (p *place) end(n coord.NodeID) {
 	}
 }
 
-// hang stops the process or lets it continue.
+// hang suspends the process or lets it continue.
 func (p *place) hang(n coord.NodeID, stop bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -330,7 +330,7 @@ func (p *place) hang(n coord.NodeID, stop bool) {
 		s = syscall.SIGSTOP
 	}
 	if pr != nil {
-		_ = pr.cmd.Process.Signal(s) // it may already have ended
+		_ = pr.cmd.Process.Signal(s) // it might have ended
 	}
 }
 
@@ -357,9 +357,9 @@ func (p *place) settled(v *coord.View) bool {
 	return true
 }
 
-// sound reports whether all that the software says of itself is well.
+// sound reports whether the software reports no fault.
 func (p *place) sound(v *coord.View) bool {
-	return p.watch.Online() && p.runs.sound(v) // without a connection the view is old
+	return p.watch.Online() && p.runs.sound(v) // without a connection, the view is outdated
 }
 
 func (b bare) sound(v *coord.View) bool {
@@ -397,7 +397,7 @@ func (p *place) settle() {
 		}
 		select {
 		case <-news:
-		case <-time.After(200 * time.Millisecond): // the nodes' own statements about their copies are in no view
+		case <-time.After(200 * time.Millisecond): // no view includes the nodes' own statements about their copies
 		case <-timeout:
 			p.lament(&v)
 			p.t.Fatalf("the cluster did not recover within %v", patience)
@@ -443,7 +443,7 @@ func (p *place) keepLogs(prefix string) {
 	}
 }
 
-// shardsOf returns the shards of which the node is master.
+// shardsOf returns the shards of which the node is the master.
 func (p *place) shardsOf(n coord.NodeID) (out []concordat.ShardID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -458,7 +458,7 @@ func (p *place) shardsOf(n coord.NodeID) (out []concordat.ShardID) {
 
 var errGone = errors.New("no such document")
 
-// ask sends a question to a node. An error other than errGone means that the outcome is unknown.
+// ask sends a request to a node. An error other than errGone means that the outcome is unknown.
 func (p *place) ask(n coord.NodeID, path string, form url.Values, wait time.Duration, out any) error {
 	form.Set("wait", wait.String())
 	ctx, cancel := context.WithTimeout(context.Background(), wait+2*time.Second)
@@ -471,7 +471,7 @@ func (p *place) ask(n coord.NodeID, path string, form url.Values, wait time.Dura
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end
+	defer func() { _ = resp.Body.Close() }() // it has been read to its end
 	b, err := io.ReadAll(resp.Body)
 	switch {
 	case err != nil:
@@ -507,7 +507,8 @@ func (p *place) collect() {
 	}
 }
 
-// level waits until the copies have applied the same records. Copies that do not catch up within a minute are read as they are.
+// level waits until the copies have applied the same records. Copies that do not catch up within a minute are read in their current
+// state.
 func (p *place) level(id concordat.ShardID, on []coord.NodeID) {
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		seen := map[[2]uint64]bool{}

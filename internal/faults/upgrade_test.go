@@ -15,9 +15,9 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestUpgrade upgrades a site of three machines node by node, from the program of CONCORDAT_FAULTS_PREVIOUS (a commit, or a file) to
-// this one, while documents are added, deleted and checked at the other nodes. None of it is refused, and nothing is lost. Then it
-// starts the old program again, which works or says why it does not.
+// TestUpgrade upgrades a site of three machines node by node, from the program set by CONCORDAT_FAULTS_PREVIOUS (a commit, or a file) to
+// this one, while documents are added, deleted and checked at the other nodes. No request is refused, and nothing is lost. Then it starts
+// the old program again, which works or explains why it does not.
 func TestUpgrade(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		insideUpgrade(t, words)

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestClimbs: a question between sites goes up exactly twice. In the figure of doc/develop.md, an arrow between packages goes up
-// if it ends on a higher floor. That can only be a call through an interface; two packages are reached this way. Within
-// site/answer, an arrow would go up if two files called each other, directly or through others, and none do.
+// TestClimbs: a question between sites goes up exactly twice. In the figure of doc/develop.md, an arrow between packages goes up if it
+// ends on a higher floor. Only a call through an interface can do that, and two packages are reached this way. Within site/answer, an
+// arrow would go up if two files called each other, directly or through others; none do.
 func TestClimbs(t *testing.T) {
 	const most = 2
 	floor := floors(t)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// padded are wordings of a comment that hide its noun, each with a remedy.
+// padded are phrases in a comment that hide its noun, each with a remedy.
 var padded = map[*regexp.Regexp]string{
 	regexp.MustCompile(`\b[Ii]s what\b`):      "name the thing: \"X is the Y of Z\"",
 	regexp.MustCompile(`\b[Aa]re what\b`):     "name the things: \"X are the Y of Z\"",
@@ -71,8 +71,7 @@ var (
 	beginning = regexp.MustCompile(`\b(Open|Start from)\s`)
 )
 
-// TestFirstFiles: each top-level folder that contains Go has a doc.go that says where to begin, and the files that package
-// comments name exist.
+// TestFirstFiles: each top-level folder with Go code has a doc.go that says where to begin, and files named in package comments exist.
 func TestFirstFiles(t *testing.T) {
 	begins := map[string]bool{}
 	for _, f := range sources(t) {

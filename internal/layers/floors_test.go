@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// floors reads the floor of each package from the figure in doc/develop.md; the lowest is 1.
+// floors reads each package's floor from the figure in doc/develop.md; the lowest is 1.
 func floors(t *testing.T) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile("../../doc/develop.md")

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// TestLab checks that the lab, which is a separate module, builds with its tests against the product in this checkout, and
-// that it requires the same versions of modules as the product, so that it measures the program that ships.
+// TestLab: the lab, which is a separate module, builds with its tests against the product in this checkout. It requires the same module
+// versions as the product, so it measures the released program.
 func TestLab(t *testing.T) {
 	t.Parallel()
 	product := map[string]string{}

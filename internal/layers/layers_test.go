@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// allowed lists, for each package, what it may import from the project besides its own internal packages.
+// allowed lists, for each package, the project packages that it may import besides its own internal packages.
 var allowed = map[string][]string{
 	"":                {},
 	"segment/spaced":  {},
@@ -116,7 +116,7 @@ var allowed = map[string][]string{
 		"report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/inbox", "web/pages/admin", "web/pages/settings", "web/platforms",
 		"webhook"},
-	// Packages that commands share. Of the product, cmd/cli knows only what flags and exit codes name.
+	// Packages shared by commands. Of the product, cmd/cli may know only what flags and exit codes need.
 	"view":                {"", "site/batch", "store"},
 	"cmd/cli":             {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
 	"cmd/parallel":        {"screen"},
@@ -167,8 +167,7 @@ var outside = map[string][]string{
 	"github.com/prometheus":             {"daemon"},
 }
 
-// pure packages read no files, clock or network and start no goroutines. Exceptions are named with
-// the file and the reason.
+// pure packages read no files, clock or network and start no goroutines. Each exception lists the file and the reason.
 var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minhash", "simhash", "meaning", "profile", "align",
 	"align/wording", "screen", "screen/stage",
 	"report", "report/html", "report/language", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica",
@@ -178,13 +177,13 @@ var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter needs its dictionaries as files: memory files
 }
 
-// modulePath returns the path of the module from go.mod.
+// modulePath returns the module's path from go.mod.
 var modulePath = sync.OnceValues(func() (string, error) {
 	text, err := os.ReadFile("../../go.mod")
 	return modfile.ModulePath(text), err
 })
 
-// ownPackage returns the folder of a package of this module.
+// ownPackage returns the folder of a package in this module.
 func ownPackage(t *testing.T, imported string) (folder string, ok bool) {
 	t.Helper()
 	path, err := modulePath()

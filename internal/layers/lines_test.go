@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// maxCode is the number of characters in a line of code, counting columns aligned by gofmt as one space, unless a
-	// literal longer than maxLiteral makes the line longer.
+	// maxCode is the maximum number of characters in a line of code, counting columns aligned by gofmt as one space, unless a literal
+	// longer than maxLiteral makes the line longer.
 	maxCode = 140
-	maxPage = 400 // lines of a page of doc
-	// maxWords is the number of words on all pages of doc, counted as wc -w does. A newcomer should find what they need in an
-	// evening, and a subject that is explained twice is soon explained in two ways. To add a page, shorten others: omit what a
-	// program prints and earlier values of a figure, and link to a subject instead of repeating it.
+	maxPage = 400 // maximum number of lines of a page in doc
+	// maxWords is the maximum number of words on all pages of doc, counted like wc -w. A newcomer should find what they need in an
+	// evening, and a subject explained twice soon has two explanations. To add a page, shorten others: omit program output and earlier
+	// values of a figure, and link to a subject instead of repeating it.
 	maxWords = 65000
-	maxProse = 120 // for a line of a document, unless it is a row of a table, code, or a single word
-	// maxLiteral is the length in characters from which a string may stay on one line, because it is read as a whole.
+	maxProse = 120 // for a line of a document, unless it is a table row, code, or a single word
+	// maxLiteral is the minimum length in characters of a string that may stay on one line, because it is read as a whole.
 	maxLiteral = 50
 )
 
-// columns matches the blanks that gofmt aligns with.
+// columns matches the spaces that gofmt uses for alignment.
 var columns = regexp.MustCompile(`  +`)
 
 // TestLines: no line of code or prose is too wide to read.

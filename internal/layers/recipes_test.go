@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// recipes are the headings in CONTRIBUTING.md under which there is a recipe, with the maximum number of files and
-// folders, documents included, that each may name. A number is lowered when an extension needs fewer.
+// recipes are the headings in CONTRIBUTING.md with a recipe below them, and the maximum number of files and folders, including documents,
+// that each may name. Lower a number when an extension needs fewer.
 var recipes = map[string]int{
 	"A file format":             6,
 	"A border rule":             3,
@@ -22,7 +22,7 @@ var recipes = map[string]int{
 
 var quotedPath = regexp.MustCompile("`([a-z][A-Za-z0-9_.-]*/[A-Za-z0-9_./-]*)`")
 
-// TestRecipes checks that each recipe is in CONTRIBUTING.md, and that every file and folder that it names exists.
+// TestRecipes: each recipe is in CONTRIBUTING.md, and every file and folder that it names exists.
 func TestRecipes(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// maxRuleFiles is the number of Go files and templates that may name one rule: its row in the table, and where it is applied.
+// maxRuleFiles is the maximum number of Go files and templates that may name one rule: its row in the table, and where it is applied.
 const maxRuleFiles = 4
 
 // TestRuleFiles: a rule for what counts is declared in one file, and no command, page, API or configuration names it. A file names
 // it by its field, its name in JSON, its flag or its label.
 func TestRuleFiles(t *testing.T) {
 	all := sources(t)
-	fields := map[string][]string{} // by field of report.Rules: the texts that name it
+	fields := map[string][]string{} // names of each rule, by field of report.Rules
 	for _, f := range all {
 		if f.path != "report/rules.go" {
 			continue

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxReached   = 60  // methods that can be called on one value: its own and those of embedded types
-	maxInterface = 8   // methods of an interface, embedded ones included
-	leastTested  = 0.1 // lines of tests for each line of code in a folder with at least largeFolder lines
+	maxReached   = 60  // maximum number of methods callable on one value: its own and those of embedded types
+	maxInterface = 8   // maximum number of methods of an interface, including embedded ones
+	leastTested  = 0.1 // minimum ratio of test lines to code lines in a folder with at least largeFolder lines
 	largeFolder  = 1000
 )
 
-// Rooms that were built before the limits, and the limits that apply to them instead. A number is lowered when a room improves.
+// Rooms built before the limits, and the limits that apply to them instead. Lower a number when a room improves.
 var (
 	reached = map[string]int{
 		"cluster.Alone": 85, "cluster.Copy": 65, "cluster.Node": 75, "cmd/concordat.app": 95,
@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// TestReach: no value is a hub. The methods of a value, and those that an interface requires, are few enough to know.
+// TestReach: no value is a hub. A value has few enough methods to know, as does an interface.
 func TestReach(t *testing.T) {
 	types := typesOf(sources(t))
 	used := map[string]bool{}
@@ -80,7 +80,7 @@ type declared struct {
 	embeds      []string
 }
 
-// collect adds the names of all methods that can be called on a value of the type.
+// collect adds the names of all methods callable on a value of the type.
 func (d *declared) collect(types map[string]*declared, methods, seen map[string]bool) {
 	for _, m := range d.methods {
 		methods[m] = true
@@ -93,7 +93,7 @@ func (d *declared) collect(types map[string]*declared, methods, seen map[string]
 	}
 }
 
-// typesOf returns the types of the product by FOLDER.NAME.
+// typesOf returns the product's types by FOLDER.NAME.
 func typesOf(all []source) map[string]*declared {
 	out := map[string]*declared{}
 	of := func(name string) *declared {
@@ -195,7 +195,7 @@ func TestTestsBesideCode(t *testing.T) {
 	}
 }
 
-// TestFolders: each top-level folder says what is in it.
+// TestFolders: each top-level folder describes its contents.
 func TestFolders(t *testing.T) {
 	top := map[string]bool{}
 	for _, f := range sources(t) {

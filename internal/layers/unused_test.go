@@ -21,14 +21,14 @@ const (
 	ofFormat  = "a value of a format, which others may send"
 )
 
-// called are names that no code of the project needs to mention, with the reason.
+// called are names that the project's code need not mention, with the reason.
 var called = map[string]string{
 	"AddIDField": ofLibrary, "Analyze": ofLibrary, "AnalyzedLength": ofLibrary, "AnalyzedTokenFrequencies": ofLibrary,
 	"ArrayPositions": ofLibrary, "EncodedFieldType": ofLibrary, "HasComposite": ofLibrary, "NumPlainTextBytes": ofLibrary,
-	"StoredFieldsBytes": ofLibrary, "VisitComposite": ofLibrary, "VisitFields": ofLibrary, // bleve's document
+	"StoredFieldsBytes": ofLibrary, "VisitComposite": ofLibrary, "VisitFields": ofLibrary, // for bleve's document
 	"Connected": ofLibrary, // called by the ZooKeeper client
 	"GoString":  ofLibrary, "LogValue": ofLibrary, "MarshalJSON": ofLibrary, "MarshalText": ofLibrary, "ReadFrom": ofLibrary,
-	"TransformSchema": ofLibrary, // huma
+	"TransformSchema": ofLibrary, // for huma
 	"AppendCardAsk":   ofFormat, "StatePending": ofFormat, "StateRevoked": ofFormat, "TypeBlindEvaluate": ofFormat,
 	"TypeBlindEvaluated": ofFormat,
 	"HeadSize":           "the length of a format, which federation/wire names",

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A walk is a figure in doc/develop.md whose boxes name functions, as FOLDER.NAME, and whose arrows show how one reaches the
-// next: --> by a call within the package or to one that it imports, -.-> through an interface, ==> by a message between machines.
+// A walk is a figure in doc/develop.md whose boxes are functions, as FOLDER.NAME, and whose arrows show how one reaches the next: --> by
+// a call within the package or to an imported one, -.-> through an interface, ==> by a message between machines.
 type walk struct {
 	title  string
 	boxes  map[string]box
@@ -69,7 +69,8 @@ func walks(t *testing.T) (out []*walk) {
 // bodies are the functions of a package by name; methods of the same name on several types are together.
 type bodies map[string][]*ast.FuncDecl
 
-// reaches reports whether the function names the other one, in its own body or in that of a function it reaches within the package.
+// reaches reports whether the function names the other one, in its own body or in the body of a function that it reaches within the
+// package.
 func (b bodies) reaches(from, to string) bool {
 	seen, next := map[string]bool{from: true}, []string{from}
 	for len(next) > 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFree: ports that were taken are not handed out again until they are returned, even if nothing listens there.
+// TestFree: ports that are taken are not provided again until they are returned, even if nothing listens there.
 func TestFree(t *testing.T) {
 	seen := map[int]bool{}
 	for range 30 {

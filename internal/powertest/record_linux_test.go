@@ -15,7 +15,7 @@ import (
 	"concordat/internal/powertest"
 )
 
-// TestRecord compares what a disk may contain at each moment with what it can contain.
+// TestRecord compares the simulated disk contents at each moment with the possible ones.
 func TestRecord(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	must := func(errs ...error) {
@@ -66,7 +66,7 @@ func TestRecord(t *testing.T) {
 	d.Stop()
 
 	ones, twos := "1024 11", "1024 22"
-	for when, want := range map[string][]string{ // least first
+	for when, want := range map[string][]string{ // the minimum first
 		"start": {"old=3 o"},
 		"written": {"old=3 o", "a=0  old=3 o", "a=1024 \x00\x00 old=3 o", "a=1024 \x001 old=3 o",
 			"a=1024 1\x00 old=3 o", "a=" + ones + " old=3 o"},
@@ -92,7 +92,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// found returns, for some cuts, the contents of the files: the least possible first, with their lengths and the first byte of each sector.
+// found returns, for some cuts, the contents of the files, with their lengths and the first byte of each sector; the minimum content
+// comes first.
 func found(t *testing.T, d *powertest.Recorded, at, cuts int) []string {
 	t.Helper()
 	dir := t.TempDir()

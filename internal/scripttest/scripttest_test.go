@@ -51,8 +51,8 @@ func TestScripts(t *testing.T) {
 	Run(t, "testdata/script", nil)
 }
 
-// TestWithin: a command that serves, continues in the background, or asks for it gets its own process; the files of a script
-// are not changed.
+// TestWithin: a command that serves, continues in the background, or requests it gets its own process; the files of a script are not
+// changed.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestCommandEnds: a command that ends the process fails its script and says so.
+// TestCommandEnds: a command that ends the process fails its script and reports this.
 func TestCommandEnds(t *testing.T) {
 	t.Parallel()
 	s := new(shell)

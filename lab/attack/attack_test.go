@@ -26,7 +26,7 @@ const described = `{"paths": {"/api/v1/things/{id}": {
 	"put": {"x-concordat-roles": ["administrator"], "x-concordat-scope": "check", "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
 	"components": {"schemas": {"Thing": {"properties": {"words": {"type": "array", "items": {"type": "string"}}, "n": {"type": "integer"}}}}}}`
 
-// against returns a target whose API answers calls about things with h, and is otherwise like a site.
+// against returns a target whose API answers calls about things with h, and which otherwise behaves like a site.
 func against(t *testing.T, h http.HandlerFunc) *target {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -63,7 +63,7 @@ func faultsOf(t *testing.T, x *target, f func(context.Context, *target, *result)
 	return &r
 }
 
-// TestBodies: a site that quickly refuses bodies passes; one that echoes them, accepts them, breaks or is slow does not.
+// TestBodies: a site passes if it quickly refuses bodies, but not if it echoes them, accepts them, breaks or is slow.
 func TestBodies(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnprocessableEntity) }
 	for name, c := range map[string]struct {
@@ -101,8 +101,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestTimeOver: an attack that hangs is cut short, is not a finding, and is not reported as withstood; later attacks keep their
-// time. None of this applies to an attack that ends, or that had already found something.
+// TestTimeOver: an attack that hangs is interrupted, is not a finding, and is not reported as withstood; later attacks keep their time.
+// None of this applies to an attack that ends, or that has already found something.
 func TestTimeOver(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -126,7 +126,7 @@ func TestTimeOver(t *testing.T) {
 			[]string{"cut short", "held", "NOT HELD"}, nil},
 	} {
 		x := against(t, func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the caller has gone
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise, the server does not notice that the caller has disconnected
 			if c.hangs(r) {
 				<-r.Context().Done()
 			}
@@ -154,9 +154,9 @@ func TestTimeOver(t *testing.T) {
 	}
 }
 
-// TestPlan: each attack has its share of the time whatever earlier ones used, and more if they used less.
+// TestPlan: each attack has its share of the time regardless of earlier ones, and more if they used less.
 func TestPlan(t *testing.T) {
-	p := plan{lasts: 100 * time.Second, shares: []float64{0.1, 0.2, 0.1, 0.1}} // half of the total: -only
+	p := plan{lasts: 100 * time.Second, shares: []float64{0.1, 0.2, 0.1, 0.1}} // half of the total, as with -only
 	for i, step := range []struct{ has, took time.Duration }{{20, 50}, {40, 10}, {35, 35}, {35, 0}} {
 		if got := p.next(); got != step.has*time.Second {
 			t.Errorf("attack %d has %s, want %d s", i, got, step.has)
@@ -165,7 +165,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestRights: a site that lets a read-only token write does not pass.
+// TestRights: a site that allows a read-only token to write does not pass.
 func TestRights(t *testing.T) {
 	for name, c := range map[string]struct {
 		lets func(r *http.Request) bool
@@ -230,7 +230,7 @@ func TestUnsnap(t *testing.T) {
 	}
 }
 
-// TestFilesAreFiles: the submitted archives and documents can be read, so that the attacks test their contents.
+// TestFilesAreFiles: the submitted archives and documents are readable, so the attacks test their contents.
 func TestFilesAreFiles(t *testing.T) {
 	b, err := nested(3, 2)
 	if err != nil {

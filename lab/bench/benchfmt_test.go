@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBenchmark: words name what was measured, and times are in nanoseconds.
+// TestBenchmark: words describe what was measured, and times are in nanoseconds.
 func TestBenchmark(t *testing.T) {
 	r := struct {
 		Path      string  `json:"path"`

@@ -7,7 +7,7 @@ import (
 	"concordat/profile"
 )
 
-// TestGrowth: random and text fingerprints can be found again in an index of them.
+// TestGrowth: random and text fingerprints are found in an index of them.
 func TestGrowth(t *testing.T) {
 	prints, qs := Prints(3000, 400, 1)
 	r, err := Growth(t.Context(), t.TempDir(), prints, qs, 2)

@@ -31,7 +31,7 @@ func TestWilson(t *testing.T) {
 // calibration is one run over the development corpora.
 type calibration struct {
 	t   *testing.T
-	nth int // every nth document of the large corpora
+	nth int // use every nth document of the large corpora
 	all []Scored
 }
 
@@ -48,9 +48,9 @@ func (c *calibration) bench(library []Doc) *Bench {
 	return b
 }
 
-// shared has the long runs of words of the library's texts. It defines "no reuse" independently of the measured method. A text
-// with no run of twelve words, or of 24 Chinese characters, in common with the library is clean; one with such a run is set
-// aside, because the cause may be a template or a real copy.
+// shared contains the long runs of words of the library's texts. It defines "no reuse" independently of the measured method. A text
+// without a run of twelve words, or of 24 Chinese characters, in common with the library is clean; a text with such a run is set aside,
+// because the cause might be a template or a real copy.
 type shared map[uint64]bool
 
 const runWords, runHan = 12, 24
@@ -98,7 +98,7 @@ func (s shared) has(text string) (found bool) {
 	return found
 }
 
-// clean scores a document that was made without reuse, unless it shares a run with the library, which puts it into a class of its own.
+// clean scores a document made without reuse, unless it shares a run with the library, which puts it into a separate class.
 func (c *calibration) clean(b *Bench, s shared, group, class string, d Doc) {
 	c.t.Helper()
 	if s.has(d.Text) {
@@ -145,7 +145,7 @@ func (c *calibration) answers() {
 	}
 }
 
-// pan scores suspicious documents of PAN 2013 against all sources, by the annotated share, and academic texts against the same,
+// pan scores suspicious documents of PAN 2013 against all sources by the annotated proportion, and academic texts against the same,
 // unrelated sources.
 func (c *calibration) pan() {
 	var library, susp []Doc
@@ -185,7 +185,7 @@ func (c *calibration) pan() {
 		share := annotatedShare(d.Text, copied[d.ID])
 		switch {
 		case share == 0 && (doubtful[d.ID] || dealt[d.ID] != ""):
-			continue // it was made with reuse, which is annotated elsewhere
+			continue // it was made with reuse that is annotated elsewhere
 		case share == 0:
 			c.clean(b, s, "pan13-train", "made without reuse", d)
 			continue
@@ -211,7 +211,7 @@ func (c *calibration) pan() {
 	}
 }
 
-// annotatedShare returns the share of a text's code points that lie in an annotation.
+// annotatedShare returns the proportion of a text's code points in annotations.
 func annotatedShare(text string, all []Annotation) float64 {
 	points := []rune(text)
 	in := make([]bool, len(points))
@@ -227,7 +227,7 @@ func annotatedShare(text string, all []Annotation) float64 {
 	return float64(n) / float64(max(len(points), 1))
 }
 
-// reviews scores reviews against other people's reviews: the same genre and subjects, with no known reuse.
+// reviews scores reviews against other people's reviews: they share genre and subjects, but no known reuse.
 func (c *calibration) reviews() {
 	var library, others []Doc
 	for i, d := range corpora.Reviews(c.t, 12_000) {
@@ -342,7 +342,7 @@ func (c *calibration) forms() {
 	}
 }
 
-// form records the score of a document in a scenario.
+// form records a document's score in a scenario.
 func (c *calibration) form(s *innocentScenario, way, name string, rep *report.Report, err error) {
 	c.t.Helper()
 	if err != nil {
@@ -367,7 +367,7 @@ func (c *calibration) form(s *innocentScenario, way, name string, rep *report.Re
 	c.all = append(c.all, x)
 }
 
-// machine scores documents into which a language model put passages that it wrote from a source.
+// machine scores documents with passages that a language model wrote from a source.
 func (c *calibration) machine() {
 	var library, susp []Doc
 	copied := map[string][]Annotation{}
@@ -402,9 +402,8 @@ func (c *calibration) machine() {
 	}
 }
 
-// TestCalibration measures what a document score means: its distribution over documents with and without reuse
-// (doc/evaluation/score.md). CONCORDAT_EVAL=all uses all documents, which takes some minutes of processor time; otherwise one of
-// forty is used.
+// TestCalibration measures what a document score means: its distribution over documents with and without reuse (doc/evaluation/score.md).
+// CONCORDAT_EVAL=all uses all documents, which takes several minutes of processor time; otherwise, it uses one of forty.
 func TestCalibration(t *testing.T) {
 	suite.Rest(t, "evaluation on whole corpora")
 	c := &calibration{t: t, nth: 40}

@@ -7,8 +7,8 @@ import (
 	"concordat/report"
 )
 
-// TestTranslation: a source in another language that shares no word with a submission is nominated by its cells and yields a lead
-// to the place that says the same; in a library without cells nothing nominates it.
+// TestTranslation: a source in another language that shares no word with a submission is nominated by its cells and yields a lead to the
+// corresponding place; in a library without cells, it is not nominated.
 func TestTranslation(t *testing.T) {
 	library := []Doc{{"glass", "玻璃工匠行会因为官员害怕火灾，于一四一一年把熔炉迁到了岛上。每个学徒都在监督面前发誓，绝不把红色玻璃的配方带过潟湖。" +
 		"违背誓言的人失去作坊，他的亲属被关押，直到他回家为止。尽管采取了这些措施，两位师傅还是定居在洛林，十年之内向宫廷出售红色玻璃酒杯。"},

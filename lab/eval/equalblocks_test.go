@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEqualBlocks compares the result with a search that tries every block, on random sequences of few elements.
+// TestEqualBlocks compares the result with a search that tries every block, on random sequences of few distinct elements.
 func TestEqualBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -24,7 +24,7 @@ func TestEqualBlocks(t *testing.T) {
 	}
 }
 
-// allBlocks is equalBlocks by definition, without joining.
+// allBlocks computes equalBlocks by definition, without joining.
 func allBlocks(a, b []byte, offsetA, offsetB int) []equalBlock {
 	var best equalBlock
 	for i := range a {

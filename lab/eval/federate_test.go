@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// words makes sentences of invented words.
+// words generates sentences of invented words.
 type words struct{ rnd *rand.Rand }
 
 func (w words) sentence() string {
@@ -125,7 +125,7 @@ func BenchmarkFederatedCheck(b *testing.B) {
 			b.ReportMetric(float64(f.Bytes()-sent)/float64(b.N), "bytes/op")
 		})
 		if last == nil {
-			continue // -bench names another
+			continue // -bench selects another one
 		}
 		for _, c := range last.Consulted {
 			if c.Err != "" || c.Answered < c.Asked {

@@ -12,8 +12,8 @@ import (
 	"concordat/report"
 )
 
-// smallCall returns a call with three documents: a form that all have, and a sentence that b took from a. The file of c
-// is Markdown, which extraction changes.
+// smallCall returns a call with three documents: a form that all have, and a sentence that b copied from a. The file of c is Markdown,
+// which extraction changes.
 func smallCall(t *testing.T) *innocentScenario {
 	t.Helper()
 	const form = "Describe your project in 200 words."
@@ -52,7 +52,7 @@ func TestInnocentTruthIsPlaced(t *testing.T) {
 	s := smallCall(t)
 	for _, c := range []struct {
 		name   string
-		copied string // the phrase that the other has
+		copied string // phrase that the other document has
 		legit  string
 	}{{"a.txt", "Lichens grow on northern bark.", "Describe your project in 200 words."},
 		{"b.txt", "Lichens grow on northern bark.", "Describe your project in 200 words."},
@@ -153,7 +153,7 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly the copied text: nobody is accused, and every
+// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly the copied text: no document is accused, and every
 // letter is found.
 func TestInnocentTruthOfCorpus(t *testing.T) {
 	dir := os.Getenv("CONCORDAT_CORPORA")
@@ -193,7 +193,7 @@ func TestInnocentTruthOfCorpus(t *testing.T) {
 
 func TestCoverageDiffers(t *testing.T) {
 	a := smallCall(t).of("a.txt")
-	one := coverage{"a.txt": {{Start: 0, End: 9}}} // Describe and the space after it
+	one := coverage{"a.txt": {{Start: 0, End: 9}}} // "Describe" and the space after it
 	for _, c := range []struct {
 		other coverage
 		want  int

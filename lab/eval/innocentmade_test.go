@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestMadeCalls: the made documents have their copies where the truth says, forms are shared only within their calls, and
-// text that is neither form nor copy occurs in only one document.
+// TestMadeCalls: the generated documents have their copies where the truth says, forms are shared only within their calls, and text that
+// is neither form nor copy occurs in only one document.
 func TestMadeCalls(t *testing.T) {
 	languages, err := madeLanguages()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestMadeCalls(t *testing.T) {
 		if len(mixed.docs) != 7*madeCalls || len(mixed.copies) != 8 {
 			t.Fatalf("%s: %d documents, %d copies", l.name, len(mixed.docs), len(mixed.copies))
 		}
-		holders := map[string][]string{} // of each sentence outside the forms
+		holders := map[string][]string{} // documents of each sentence outside the forms
 		for i, d := range mixed.docs {
 			if d.text != again.mixed[0].docs[i].text {
 				t.Fatalf("%s: %s is another text when it is made again", l.name, d.name)

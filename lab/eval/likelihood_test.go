@@ -59,7 +59,7 @@ func TestLikelihoods(t *testing.T) {
 			t.Errorf("pairs of languages %v: %+v", x.pairs, r)
 		}
 	}
-	// Reversed scores predict worse.
+	// Reversed scores must predict worse.
 	wrong := slices.Clone(byTable)
 	for i := range wrong {
 		wrong[i].Leads = slices.Clone(wrong[i].Leads)

@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// TestJoinedByPassages: a lead of a batch is right if it joins a passage with its original, from either side, or two passages with
-// the same original.
+// TestJoinedByPassages: a batch's lead is right if it joins a passage with its original, from either side, or two passages with the same
+// original.
 func TestJoinedByPassages(t *testing.T) {
 	at := func(start, end int) concordat.Span { return concordat.Span{Start: start, End: end} }
 	cases := []marked{{susp: "d", source: "a", span: at(10, 20), sourceSpan: at(100, 200)},
@@ -29,7 +29,7 @@ func TestJoinedByPassages(t *testing.T) {
 	}
 }
 
-// TestWordingOfLeads: a lead counts as shared wording if half of its letters are.
+// TestWordingOfLeads: a lead counts as shared wording if half of its letters are shared wording.
 func TestWordingOfLeads(t *testing.T) {
 	a := smallCall(t).of("a.txt")
 	for text, want := range map[string]bool{"Describe your project in 200 words.": true, "Rivers carry sand.": false,
@@ -41,7 +41,7 @@ func TestWordingOfLeads(t *testing.T) {
 	}
 }
 
-// guildTexts returns a text about bees, one about glass, and the latter in other words.
+// guildTexts returns a text about bees, one about glass, and a rewording of the latter.
 func guildTexts() []Doc {
 	return []Doc{{"bees", "A swarm of bees hangs from a branch for a day or two while its scouts inspect hollow trees in every direction. " +
 		"Returning scouts dance on the surface of the cluster, longer and livelier the better the cavity that they have seen."},
@@ -87,7 +87,7 @@ func TestScenarioLeads(t *testing.T) {
 	}
 }
 
-// TestLeadsOfBatch: the measurement sees the batch's lead, and none if leads were not requested.
+// TestLeadsOfBatch: the measurement finds the batch's lead, and none if leads were not requested.
 func TestLeadsOfBatch(t *testing.T) {
 	docs := guildTexts()
 	for _, want := range []bool{false, true} {
@@ -114,7 +114,7 @@ func TestLeadsOfBatch(t *testing.T) {
 	}
 }
 
-// TestJoinedDocs: documents are joined until they have the wanted number of words, and a remainder with fewer is left out.
+// TestJoinedDocs: documents are joined until they have the wanted number of words, and a shorter remainder is omitted.
 func TestJoinedDocs(t *testing.T) {
 	got := joinedDocs([]Doc{{"a", "one two"}, {"b", "three"}, {"c", "four five six"}, {"d", "seven"}}, 3)
 	if len(got) != 2 || got[0] != (Doc{"joined-001", "one two\n\nthree\n\n"}) || got[1].Text != "four five six\n\n" {

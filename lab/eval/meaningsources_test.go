@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestJudgeSources computes recall and nDCG by hand.
+// TestJudgeSources compares recall and nDCG with values computed by hand.
 func TestJudgeSources(t *testing.T) {
 	ranked := []string{"x", "a", "y"}
 	for range 20 {
@@ -26,7 +26,7 @@ func TestJudgeSources(t *testing.T) {
 	}
 }
 
-// TestResampled: the interval lies around the mean, and has no width if all values are equal.
+// TestResampled: the interval surrounds the mean, and has no width if all values are equal.
 func TestResampled(t *testing.T) {
 	if mean, low, high := resampled([]float64{0.5, 0.5, 0.5}); mean != low || mean != high || mean != 0.5 {
 		t.Errorf("equal values: %v, %v to %v, want 0.5", mean, low, high)

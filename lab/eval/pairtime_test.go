@@ -9,7 +9,7 @@ import (
 	"concordat/internal/cputime"
 )
 
-// BenchmarkPairTime measures the processor time for a pair of documents of 3,000 words.
+// BenchmarkPairTime measures the processor time for a pair of 3,000-word documents.
 func BenchmarkPairTime(b *testing.B) {
 	var texts [2]string
 	for _, d := range reading.Tar(b, "pan13-train/pan13-train.tar.zst", ".txt") {

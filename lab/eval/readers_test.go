@@ -24,7 +24,7 @@ func TestReaderShares(t *testing.T) {
 	}
 }
 
-// TestOneReaderDoesNotAgree: if there is only one other program, agreement between two is not measured.
+// TestOneReaderDoesNotAgree: with only one other program, agreement between two is not measured.
 func TestOneReaderDoesNotAgree(t *testing.T) {
 	if _, err := exec.LookPath("cat"); err != nil {
 		t.Skip(err)

@@ -15,7 +15,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// The check values are those of the reference program's own tests.
+// The expected values come from the reference program's own tests.
 func TestPlagdet(t *testing.T) {
 	near(t, "R=1 P=1 g=2", plagdet(1, 1, 2), 0.6309297535714574)
 	near(t, "R=0.25 P=0.75 g=2", plagdet(0.75, 0.25, 2), 0.23659865758929653)

@@ -150,7 +150,7 @@ func shortRecall(t *testing.T, b *Bench, language string, texts []string, thresh
 	}
 }
 
-// shortCost measures the catalogue rows that documents of ten short texts each add, with and without their pieces.
+// shortCost measures the catalogue rows added by documents of ten short texts each, with and without their pieces.
 func shortCost(t *testing.T, language string, texts []string) {
 	t.Helper()
 	p, err := profile.New(profile.Options{})

@@ -8,7 +8,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// quick are the evaluations of make test: each takes a second or two. make rest runs the others.
+// quick are the evaluations of make test, each of which takes a second or two. make rest runs the others.
 var quick = []string{"clough-stevenson", "grants", "innocent-partners", "own-sentences", "pan13", "sentence-pairs", "substitution",
 	"verse-retranslations"}
 

@@ -55,8 +55,8 @@ func TestLarge(t *testing.T) {
 }
 `
 
-// TestMeasuredOnce: the time and coverage of tests are measured once, whatever is drawn, and again if the sources, the tests or
-// their testdata change; an interrupted run is continued; and a test that has begun to fail by itself kills no mutant.
+// TestMeasuredOnce: the time and coverage of tests are measured once, for any draw, and again if the sources, the tests or their testdata
+// change. An interrupted run is continued, and a test that has begun to fail by itself kills no mutant.
 func TestMeasuredOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: builds a package for each run")
@@ -74,7 +74,7 @@ func TestMeasuredOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// draw returns the tests that were run without a change, in order, the number of surviving mutants, and the output.
+	// draw returns the tests run without a change, in order, the number of surviving mutants, and the output.
 	draw := func(o options) (string, int, string, error) {
 		t.Helper()
 		write(runs, "")
@@ -143,7 +143,7 @@ func TestMeasuredOnce(t *testing.T) {
 	}
 }
 
-// TestMeasuredIsForgotten: measurements that no run has needed for two weeks are deleted, and nothing else.
+// TestMeasuredIsForgotten: only measurements that no run has used for two weeks are deleted.
 func TestMeasuredIsForgotten(t *testing.T) {
 	cache := t.TempDir()
 	for name, age := range map[string]time.Duration{

@@ -59,7 +59,7 @@ func changed(t *testing.T) []Change {
 }
 
 // TestChanges: a file can be changed in its conditions, operators, numbers and statements; each change applies to the bytes that it
-// names, and no two have the same key.
+// specifies, and no two have the same key.
 func TestChanges(t *testing.T) {
 	cs := changed(t)
 	var got []string
@@ -89,7 +89,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestCases: the condition of a case is run whether or not its body is.
+// TestCases: a case's condition is run whether or not its body is.
 func TestCases(t *testing.T) {
 	cs, err := changesOf("p/p.go",
 		[]byte("package p\n\nfunc f(n int) int {\n\tswitch {\n\tcase n > 3:\n\t\treturn n + 1\n\t}\n\treturn n - 2\n}\n"))
@@ -103,7 +103,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestDraw: the same seed draws the same changes, even if lines were added above them; another seed draws others.
+// TestDraw: the same seed draws the same changes, even if lines were added above them; a different seed draws others.
 func TestDraw(t *testing.T) {
 	cs := changed(t)
 	moved, err := changesOf("p/p.go", []byte(strings.Replace(sample, "type T", "// A line.\n\ntype T", 1)))
@@ -128,7 +128,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestKnown: only changes that are listed with a reason are skipped, and a line without a reason is refused.
+// TestKnown: only changes listed with a reason are skipped, and a line without a reason is refused.
 func TestKnown(t *testing.T) {
 	cs := changed(t)
 	path := filepath.Join(t.TempDir(), "list")
@@ -156,7 +156,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestListHolds: every line of this project's list names an existing change.
+// TestListHolds: every line of this project's list identifies an existing change.
 func TestListHolds(t *testing.T) {
 	known, err := readKnown("equivalent.tsv")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestReadCover(t *testing.T) {
 	}
 }
 
-// module makes a module m from files in a new folder and enters it.
+// module creates a module m from files in a new folder and enters it.
 func module(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -210,7 +210,7 @@ func module(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
-// TestRun runs the mutants of a small module: which ones die, survive, do not compile or are reached by no test, and whether the
+// TestRun runs the mutants of a small module and checks which ones die, survive, do not compile or are reached by no test, and that the
 // sources are left unchanged.
 func TestRun(t *testing.T) {
 	if testing.Short() {
@@ -279,7 +279,7 @@ func TestTestsElsewhere(t *testing.T) {
 	}
 }
 
-// TestUsual: a test that -short skips counts if the tests run as make test runs them.
+// TestUsual: a test that -short skips counts if the tests run as in make test.
 func TestUsual(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",

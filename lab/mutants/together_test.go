@@ -143,7 +143,7 @@ func TestName(t *testing.T) {
 }
 `
 
-// TestTogether: mutants that are built together meet the same fate as those built one at a time.
+// TestTogether: mutants built together have the same outcomes as those built one at a time.
 func TestTogether(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": forms, "p/p_test.go": formsTest})
@@ -198,7 +198,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSchemaParses: whichever of the changes are written, the result is a Go file, and no division begins a comment.
+// TestSchemaParses: whichever changes are written, the result is a Go file, and no division begins a comment.
 func TestSchemaParses(t *testing.T) {
 	cs, err := changesOf("p/p.go", []byte(forms))
 	if err != nil {

@@ -34,8 +34,8 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestDiscriminant: of two directions with equal total variance, the one that varies less within places comes first, and within
-// places every axis varies equally.
+// TestDiscriminant: of two directions with equal total variance, the one that varies less within places comes first, and within places,
+// every axis varies equally.
 func TestDiscriminant(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	within, all := fit.Square(3), fit.Square(3)

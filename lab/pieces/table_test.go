@@ -9,7 +9,7 @@ import (
 	"concordat/meaning"
 )
 
-// TestTable makes the embedded table from the weights that CONCORDAT_E5_WEIGHTS names and the texts in CONCORDAT_CORPORA.
+// TestTable creates the embedded table from the weights in CONCORDAT_E5_WEIGHTS and the texts in CONCORDAT_CORPORA.
 func TestTable(t *testing.T) {
 	name, corpora := os.Getenv("CONCORDAT_E5_WEIGHTS"), os.Getenv("CONCORDAT_CORPORA")
 	if name == "" || corpora == "" {

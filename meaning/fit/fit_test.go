@@ -10,7 +10,7 @@ import (
 	"concordat/meaning"
 )
 
-// tableVectors returns vectors of texts by the embedded table, as a model would.
+// tableVectors returns vectors of texts by the embedded table, like a model's.
 func tableVectors(t *testing.T, texts []string) [][]float32 {
 	t.Helper()
 	table, err := meaning.Default()
@@ -27,7 +27,7 @@ func tableVectors(t *testing.T, texts []string) [][]float32 {
 	return out
 }
 
-// TestSpace: a space recognises the model that it was learned from and no other, and its cells tell sentences apart.
+// TestSpace: a space recognises only the model from which it was learned, and its cells distinguish sentences.
 func TestSpace(t *testing.T) {
 	texts, err := Sentences()
 	if err != nil {
@@ -75,7 +75,7 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-// TestSpaceRefuses: vectors that are too short, too long or of several lengths are refused.
+// TestSpaceRefuses: vectors that are too short, too long or of different lengths are refused.
 func TestSpaceRefuses(t *testing.T) {
 	for name, v := range map[string][2][]float32{"short": {make([]float32, 127), make([]float32, 127)},
 		"long": {make([]float32, 2049), make([]float32, 2049)}, "several": {make([]float32, 200), make([]float32, 201)}} {

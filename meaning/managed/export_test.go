@@ -1,4 +1,4 @@
 package managed
 
-// Know makes Install accept a file with that digest as one of the package.
+// Know makes Install accept a file with that digest as part of the package.
 func Know(digest string) { wheels[digest] = "test" }

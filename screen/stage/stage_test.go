@@ -33,15 +33,14 @@ func (s *spill) Close() error { s.of.open--; return nil }
 
 type step func(in io.Reader, out io.Writer) error
 
-// job is a map and its reduce; sum adds up counts between the two passes of a job with two.
+// job is a map and its reduce; sum adds up counts between the two passes of a two-pass job.
 type job struct {
 	mapper, reducer step
-	sum             bool // the output of the reducer is added up and then goes through last
+	sum             bool // the reducer's output is added up and then goes through last
 	last            step
 }
 
-// run divides the input among splits and the keys among parts, at random, does some of the work twice, and returns the
-// merged output.
+// run divides the input into splits and the keys into parts, at random, does some of the work twice, and returns the merged output.
 func (j job) run(t *testing.T, rng *rand.Rand, lines []string, splits, parts int) string {
 	t.Helper()
 	in := make([]string, splits)
@@ -338,7 +337,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestFaults: input that a stage cannot accept is refused with its line number.
+// TestFaults: invalid input to a stage is refused with its line number.
 func TestFaults(t *testing.T) {
 	d, _ := screen.NewDesign(64, 3, 4)
 	other, _ := screen.NewDesign(64, 3, 5)

@@ -54,7 +54,7 @@ func TestWordsAreJoined(t *testing.T) {
 			{"em", " ", "\u2003"}, {"zero width too", " \u200b", "  "}, {"lines", " ", "\n"}, {"narrow", "\u202f", "\u00a0"},
 		} {
 			if c.name == "lines" && text != english {
-				continue // there is a single space everywhere, and only English has a dictionary
+				continue // all gaps are single spaces, and only English has a dictionary
 			}
 			before, after := "An ordinary sentence. ", " And one more."
 			got := joined(before + apart(text, c.inner, c.outer) + after)

@@ -13,8 +13,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestWriter compares dictionaries with those of vellum's builder, byte by byte unless some term shares its first bytes
-// with no other: with distinct values, only the nodes of such terms can be equal, and vellum shares equal nodes.
+// TestWriter compares dictionaries with those from vellum's builder. The bytes must be equal unless some term shares its first bytes with
+// no other: with distinct values, only the nodes of such terms can be equal, and vellum shares equal nodes.
 func TestWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	var d Writer
@@ -30,7 +30,7 @@ func TestWriter(t *testing.T) {
 			}
 		}
 	}
-	// With equal values vellum may share nodes, but the same must be read.
+	// With equal values, vellum can share nodes, but readers must return the same.
 	terms := randomTerms(r, 3, 3000, true)
 	values := make([]uint64, len(terms))
 	for i := range values {
@@ -42,7 +42,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// lonely reports whether some term shares its first bytes, all but the last, with no other.
+// lonely reports whether some term shares all but its last byte with no other.
 func lonely(terms [][]byte) bool {
 	for i, term := range terms {
 		head := term[:len(term)-1]
@@ -105,7 +105,7 @@ func checkDict(t *testing.T, d *Writer, name string, length int, terms [][]byte,
 	readDict(t, name+", narrow", writeDict(d, true, length, terms, values), terms, values)
 }
 
-// readDict reads a dictionary with vellum, in order, by term, and by range.
+// readDict reads a dictionary with vellum: in order, by term, and by range.
 func readDict(t *testing.T, name string, dict []byte, terms [][]byte, values []uint64) {
 	t.Helper()
 	fst, err := vellum.Load(dict)
@@ -166,7 +166,7 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-// BenchmarkWriter compares writing a million terms of three bytes with vellum's builder.
+// BenchmarkWriter compares writing a million three-byte terms with vellum's builder.
 func BenchmarkWriter(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	terms := randomTerms(r, 3, 1_000_000, false)
