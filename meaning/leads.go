@@ -83,7 +83,7 @@ func (c *Comparison) Leads() [][]Lead {
 type Comparison struct {
 	submission *Text
 	sources    []*Text
-	vectors    []Vector        // of the submission's sentences, centred
+	vectors    []Vector        // the submission's sentences, centred
 	postings   [][]posted      // for each piece, the submission's sentences that contain it
 	at         map[int32]int32 // index of each piece in postings
 	centre     Vector

@@ -54,7 +54,7 @@ func Communities(n int, links []Link) [][]int {
 // weighted is a graph of renumbered documents, heaviest first. Weights are whole millionths, so that sums do not depend on the order of
 // addition.
 type weighted struct {
-	arcs     [][]arc // of each document, ordered by the other document
+	arcs     [][]arc // arcs of each document, ordered by the other document
 	weight   []int64 // total weight of each document's arcs
 	total    []int64 // total weight of all arcs in each document's connected part
 	document []int   // the caller's numbers

@@ -17,7 +17,7 @@ type Stream func() iter.Seq2[[]uint64, error]
 // part of each table, it reads all stored prints, sorts those in the part, and compares neighbours with equal leading bits. It is the
 // sort of Manku, Jain and Das Sarma 2007, section 3, but does not keep the tables; it writes only results.
 type SelfJoin struct {
-	Design *Design // of at most 64 bits
+	Design *Design // for prints of at most 64 bits
 	Stored Stream
 	// Bytes is the maximum memory of the sorted part, at 24 bytes per print; at least 24 MiB. A larger part, which occurs if the prints
 	// are far from uniform, is divided again.

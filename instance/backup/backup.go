@@ -144,7 +144,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened read-only
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
 		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrCorrupt, most)
@@ -173,7 +173,7 @@ func (b *Backup) each(f func(File) error) error {
 	if err != nil {
 		return fmt.Errorf("list of files: %w: %w", concordat.ErrCorrupt, err)
 	}
-	defer func() { _ = list.Close() }() // only read
+	defer func() { _ = list.Close() }() // opened read-only
 	h := sha256.New()
 	lines := bufio.NewScanner(io.TeeReader(list, h))
 	lines.Buffer(make([]byte, 0, 4096), maxPath+256)
@@ -253,7 +253,7 @@ func sum(path string, w io.Writer, progress func(int) error) ([32]byte, error) {
 	if err != nil {
 		return [32]byte{}, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened read-only
 	h := sha256.New()
 	_, err = io.Copy(io.MultiWriter(h, w), &countingReader{f, progress})
 	return [32]byte(h.Sum(nil)), err

@@ -226,7 +226,7 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 	if err != nil {
 		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // opened read-only
 	r, err := b.opener.Open(bufio.NewReader(file))
 	if errors.Is(err, crypto.ErrNotRecipient) {
 		return ErrRecipient

@@ -80,7 +80,7 @@ func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened read-only
 	stored, content := sha256.New(), sha256.New()
 	var from io.Reader = io.TeeReader(&countingReader{f, progress}, stored)
 	raw := from

@@ -48,8 +48,8 @@ const (
 // Values of meaning.index.
 const (
 	IndexOff     = "false"
-	IndexTable   = "true"    // by the embedded table
-	IndexEncoder = "encoder" // also by the encoder's vectors, if an encoder is active
+	IndexTable   = "true"    // use the embedded table
+	IndexEncoder = "encoder" // also use the encoder's vectors, if an encoder is active
 )
 
 // Values of meaning.encoder.run.

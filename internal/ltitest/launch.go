@@ -35,7 +35,7 @@ func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[strin
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // only read
+	defer func() { _ = resp.Body.Close() }() // the body is only read
 	var out struct{ At, State, Token string }
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
 		p.t.Fatalf("the tool did not send the browser to the platform: %s, %v", resp.Status, err)

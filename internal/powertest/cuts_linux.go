@@ -16,7 +16,7 @@ func Scratch(t testing.TB) string {
 	if err != nil {
 		return t.TempDir()
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in memory
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // folder in memory
 	return dir
 }
 
@@ -76,7 +76,7 @@ func Replaces(t *testing.T, rounds, calls int, write func(dir string, version in
 			err := write(root, version)
 			if !d.Live() {
 				last = version
-			} else { // and is restarted
+			} else { // the process died and is restarted
 				last, err = read(root)
 			}
 			if err != nil {

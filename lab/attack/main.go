@@ -66,7 +66,7 @@ func main() {
 type attack struct {
 	name    string
 	promise string
-	own     bool    // only against a site created for the purpose
+	own     bool    // whether it only attacks a site created for the purpose
 	share   float64 // proportion of the time
 	run     func(ctx context.Context, t *target, r *result) error
 }

@@ -178,7 +178,7 @@ func (l *load) hand(ctx context.Context, session, path string, texts ...string) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // only read
+	defer func() { _ = resp.Body.Close() }() // the body is only read
 	var got struct {
 		Checks []struct {
 			Path string `json:"path"`
@@ -211,7 +211,7 @@ func (l *load) get(ctx context.Context, session, path string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = resp.Body.Close() }() // only read
+	defer func() { _ = resp.Body.Close() }() // the body is only read
 	n, err := io.Copy(io.Discard, resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s answered %s", path, resp.Status)
@@ -249,7 +249,7 @@ func (l *load) follow(ctx context.Context, session, path string, events *atomic.
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // only read
+	defer func() { _ = resp.Body.Close() }() // the body is only read
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("events answered %s", resp.Status)
 	}

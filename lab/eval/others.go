@@ -159,7 +159,7 @@ func grantsOf(r *run, kind string) error {
 			return err
 		}
 		for _, s := range report.Build(f, report.Rules{CommonAbove: -1}).Sources {
-			held := []concordat.DocumentID{s.Document} // and the other texts of the work
+			held := []concordat.DocumentID{s.Document} // the source and the other texts of its work
 			for _, c := range s.Also {
 				held = append(held, c.Document)
 			}

@@ -52,7 +52,7 @@ type twinScenario struct {
 type twinCase struct {
 	Docs    []string            `json:"docs"`
 	Spans   map[string][][2]int `json:"spans"`   // copied places, in code points
-	Sources []string            `json:"sources"` // in the library, or of a patchwork
+	Sources []string            `json:"sources"` // sources in the library, or of a patchwork
 	Least   float64             `json:"least"`   // minimum proportion for the pair; 0: half of the copied text
 	Works   bool                `json:"works"`   // a list of references: naming the shared works is enough
 }

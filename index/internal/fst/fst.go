@@ -20,7 +20,7 @@ const Longest = 4
 // Each edge carries the smallest value below it minus the values on the edges above it, so vellum adds up a term's value along its path.
 type Writer struct {
 	b     []byte
-	edges [Longest][]edge // of the unfinished node at each depth
+	edges [Longest][]edge // edges of the unfinished node at each depth
 	last  [Longest]byte   // previous term
 	n     int             // number of terms
 	at    int             // address of the last node

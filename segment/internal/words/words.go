@@ -41,7 +41,7 @@ type Cutter struct {
 
 	start      [states]float64
 	transition [states][states]float64
-	emission   [][states]float64 // by place
+	emission   [][states]float64 // indexed by place
 	place      []uint16          // index in emission of each rune below its length; index 0 has zero probability
 }
 
