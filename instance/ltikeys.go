@@ -22,7 +22,7 @@ func LTIKeys(dir string) (*lti.Keys, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", LTIKeyName, err)
 		}
-		return keys, syncDir(dir) // platforms get them: a process that ended too early can have left the name in memory only
+		return keys, syncDir(dir) // platforms get them, and a process that ended too early might have left the name only in memory
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"concordat/web/lti"
 )
 
-// TestLTIKeysPowerLoss cuts the power at every moment while the keys for learning platforms are created and replaced, with the process
-// dying now and then: platforms were given the keys that a call returned, so these are there, or later ones.
+// TestLTIKeysPowerLoss cuts the power at every moment while the keys for learning platforms are created and replaced, and sometimes kills
+// the process. Platforms got the keys that a call returned, so these must be there, or later ones.
 func TestLTIKeysPowerLoss(t *testing.T) {
 	one, err := lti.NewKeys()
 	if err != nil {
@@ -24,7 +24,7 @@ func TestLTIKeysPowerLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The versions differ by the name of their key alone, since a new key takes long.
+	// The versions differ only by the name of their key, since making a new key takes long.
 	name := regexp.MustCompile(`"kid":"[^"]*"`)
 	powertest.Replaces(t, suite.Rounds(6, 60), 8, func(dir string, version int) error {
 		keys, err := lti.ParseKeys(name.ReplaceAll(b, fmt.Appendf(nil, `"kid":"%d"`, version)))

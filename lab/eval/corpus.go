@@ -27,7 +27,7 @@ type Bench struct {
 	Store    *store.DB
 	Profiler *profile.Profiler
 	Encoder  *compare.Encoder // verifies the site's leads; nil if none does
-	vectors  *encoded.Index   // of the encoder, or nil
+	vectors  *encoded.Index   // index of the encoder's vectors, or nil
 }
 
 // NewBench creates a site below dir with one library named "library" and the given recipe.

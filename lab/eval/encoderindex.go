@@ -11,8 +11,8 @@ import (
 	"concordat/meaning/fit"
 )
 
-// indexVectors makes an index of the encoder's vectors of all documents of a bench, as instance.FileVectors does for a site, and lets
-// checks search it.
+// indexVectors indexes the encoder's vectors of all a bench's documents, like instance.FileVectors for a site, and makes the index
+// available to checks.
 func (r *run) indexVectors(b *Bench, docs []Doc) error {
 	texts, err := fit.Sentences()
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *run) indexVectors(b *Bench, docs []Doc) error {
 	if err != nil {
 		return err
 	}
-	const together = 64 // documents that are stored at once
+	const together = 64 // documents stored together
 	var few []encoded.Document
 	sentences := 0
 	for i, d := range docs {
@@ -68,7 +68,7 @@ func (r *run) indexVectors(b *Bench, docs []Doc) error {
 	return nil
 }
 
-// sizeOf returns the bytes of the files in a folder.
+// sizeOf returns the total size of the files in a folder, in bytes.
 func sizeOf(dir string) (bytes int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -38,7 +38,7 @@ type Options struct {
 	Every int
 	// Encoder verifies leads; nil if none does.
 	Encoder *remote.Encoder
-	// EncoderIndex lets checks find documents by the encoder's vectors as well.
+	// EncoderIndex makes checks find documents by the encoder's vectors, too.
 	EncoderIndex bool
 }
 
