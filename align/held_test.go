@@ -19,8 +19,8 @@ const (
 	condensed = `After four merchant ships were wrecked in 1862, a lighthouse rose on the northern cape, where a retired pilot was its first keeper with wife and daughters. The lamp burned oil in copper cans, and a small cannon was fired in fog. In 1889 paraffin came, with a siren driven by steam and compressed air, whose noise woke villagers, hens and children. Electricity by cable along the sea bed followed in 1937, torn by a January storm and repaired by divers with lead. The light became automatic in 1979, watched by telephone from the mainland; painters pay with a picture for the house of the keepers.`
 )
 
-// TestSummary: a text that condenses one several times as long is found as a summary. An independent text is not, nor is a copy of a
-// part.
+// TestSummary: a text that condenses one several times as long is found as a summary. Neither an independent text nor a copy of a part is
+// found as one.
 func TestSummary(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	var wide strings.Builder

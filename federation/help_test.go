@@ -189,7 +189,7 @@ func library(r *rand.Rand, title string, documents, sentences int) *scan {
 	return s
 }
 
-// submission returns an ask of n sentences, every third of which is near one of the library's.
+// submission returns an ask of n sentences; every third one is near a sentence of the library.
 func submission(r *rand.Rand, s *scan, n int) *concordat.Ask {
 	a := &concordat.Ask{
 		Epoch: fedtest.Epoch, Scheme: scheme, Libraries: []concordat.LibraryID{"theses"}, Level: concordat.ShowMetadata, Purpose: "thesis",

@@ -184,7 +184,7 @@ func BenchmarkEngines(b *testing.B) {
 				return err
 			})
 			findings := make([]byte, 50_000)
-			run("check", 1, func(int) error { // what the queue writes for one check, without the search
+			run("check", 1, func(int) error { // writes of the queue for one check, without the search
 				t := store.Task{Task: concordat.Task{ID: concordat.TaskID(rand.Text())}, Request: []byte("{}")}
 				if err := db.Checks.CreateTask(b.Context(), t); err != nil {
 					return err

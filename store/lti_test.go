@@ -189,7 +189,7 @@ func testLTIAssets(t *testing.T, p place) {
 		t.Errorf("checks of another deployment %v, %v", ks, err)
 	}
 
-	// The teacher asks again: what failed is fetched again, and what was done is reported again.
+	// The teacher asks again: failed assets are fetched again, and the results of finished ones are reported again.
 	again := ltiAsset(2)
 	again.ID, again.URL = "id-9", "https://one.example.edu/new"
 	second := ltiAsset(1)

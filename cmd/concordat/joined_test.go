@@ -330,7 +330,7 @@ func TestJoinedSite(t *testing.T) {
 	}
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 
-	// What one node accepts the others find, and what was submitted at one can be read at another.
+	// A document added at one node is found by the others, and a check submitted at one node can be read at another.
 	doc := filepath.Join(t.TempDir(), "ice.txt")
 	if err := os.WriteFile(doc, []byte(iceText), 0o600); err != nil {
 		t.Fatal(err)

@@ -37,8 +37,8 @@ type killedSite struct {
 	next  int
 }
 
-// killedWork is work in progress when the site is killed. It returns functions that stop what it started and that do what a client
-// without an answer does.
+// killedWork is work in progress when the site is killed. It returns a function that stops the work, and one that repeats it as a client
+// without an answer would.
 type killedWork struct {
 	name string
 	do   func(s *killedSite) (stop func(), again func())
@@ -399,8 +399,8 @@ func (s *killedSite) check(round int) {
 	}
 }
 
-// TestNothingStays kills the site during its work, again and again. What is deleted afterwards, acknowledged before or not, leaves no
-// byte in its folder; then doctor finds nothing, and the index and the catalogue agree.
+// TestNothingStays kills the site during its work, again and again. Documents deleted afterwards, whether acknowledged before or not,
+// leave no byte in its folder; then doctor finds nothing, and the index and the catalogue agree.
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a site many times")

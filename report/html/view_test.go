@@ -81,7 +81,7 @@ func TestViewIsTheWholeReport(t *testing.T) {
 	}
 }
 
-// TestViewOfNothing: a report without text has one page, which says so.
+// TestViewOfNothing: a report without text has one page, which states that there is no text.
 func TestViewOfNothing(t *testing.T) {
 	v := html.NewView(report.Build(&report.Findings{}, report.Rules{}))
 	if s := string(v.Text(0, html.Links{})); v.Pages() != 1 || !strings.Contains(s, "no text") {

@@ -68,7 +68,7 @@ func TestPreparedOnce(t *testing.T) {
 		key         []byte
 		bits        int
 		walls       []concordat.Span
-		full, words bool // what is recomputed
+		full, words bool // whether the words and the sketch are recomputed
 	}{
 		"again": {key, align.DefaultSketchBits, nil, false, false}, "another key": {key[1:], align.DefaultSketchBits, nil, false, true},
 		"other walls": {key, align.DefaultSketchBits, []concordat.Span{{Start: 64, End: 128}}, true, true},

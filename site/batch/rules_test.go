@@ -14,8 +14,8 @@ import (
 	"concordat/store"
 )
 
-// TestBatchKeepsItsRules: what a batch excludes counts neither in its shares nor in the reports of a later process, whatever the new
-// configuration says.
+// TestBatchKeepsItsRules: text excluded by a batch's rules counts neither in its shares nor in the reports of a later process, whatever
+// the new configuration says.
 func TestBatchKeepsItsRules(t *testing.T) {
 	p := sitetest.NewSite(t)
 	own := report.Rules{ExcludeQuotes: true}

@@ -231,7 +231,7 @@ func (l *Looker) look(source string) float64 {
 }
 
 // leastResemblance is the minimum exact resemblance of a nominating sentence for comparing the whole document. A fingerprint within the
-// gate indicates 0.4 or more; unrelated sentences that get that close by chance, of which a large library has many, have less than 0.1.
+// gate indicates 0.4 or more; unrelated sentences that get that close by chance have less than 0.1, and a large library has many of them.
 const leastResemblance = 0.25
 
 // Related reports whether some nominating sentence of the candidate is confirmed word by word, at a hundredth of the cost of comparing
