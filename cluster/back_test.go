@@ -87,8 +87,8 @@ func (s *testSite) until(name coord.NodeID, what string, pleases func(coord.Shar
 	}
 }
 
-// TestFolderWentBack: a node whose folder was restored from a snapshot of the running node, and that starts first, does not become master
-// with its old contents, and no later acknowledged change is lost.
+// TestFolderWentBack: a node whose folder was restored from a snapshot of the running node does not become master with its old contents,
+// even if it starts first, and no later acknowledged change is lost.
 func TestFolderWentBack(t *testing.T) {
 	t.Parallel()
 	for _, back := range [][]coord.NodeID{{"c"}, {"c", "b"}} {

@@ -8,7 +8,7 @@ import (
 	"concordat/extract"
 )
 
-// proseColumn is the lines of a column of text written for these tests.
+// proseColumn contains the lines of a column of text written for these tests.
 var proseColumn = []string{
 	"The harbour office worked out the tide", "tables of the island in spring and then", "handed them to the fishermen, who kept",
 	"them in their boats under the bench, dry", "and out of the wind. The daughter of the", "keeper copied the figures into her book",

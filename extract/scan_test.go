@@ -125,7 +125,7 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 	}
 }
 
-// TestFalseAlarms counts the files of real prose that raise a flag of manipulation. Of the large set it reads one file in four unless
+// TestFalseAlarms counts the files of real prose that raise a flag of manipulation. It reads one file in four of the large set unless
 // CONCORDAT_LONG is set. The skipped files of udhr really mix letters of two alphabets, because they were typed like that.
 func TestFalseAlarms(t *testing.T) {
 	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true,

@@ -300,7 +300,7 @@ func TestFaults(t *testing.T) {
 	kind, name := map[concordat.SiteID]federation.Kind{}, map[concordat.SiteID]string{f.ID(1): "honest"}
 	for what, fault := range faults() {
 		s := fault.peer(t, f.Sites[0])
-		timeout := 30 * time.Second // can be told from silence even on a busy machine
+		timeout := 30 * time.Second // distinguishable from silence even on a busy machine
 		if fault.kind == federation.KindSilent {
 			timeout = time.Second
 		}

@@ -274,7 +274,7 @@ func TestBounded(t *testing.T) {
 		}
 	}
 	enter("a", false) // many connections from others do not reset it
-	b.leave("c")      // nor does an unidentified connection
+	b.leave("c")      // an unidentified connection does not reset it either
 	now = now.Add(time.Minute)
 	enter("a", true)
 	if len(b.peers) > 10 {

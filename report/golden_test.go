@@ -33,7 +33,7 @@ func load(t testing.TB, name string) *report.Findings {
 	return f
 }
 
-// assets is the style and script of the page, which would drown out the content of a golden page.
+// assets matches the style and script of a page, which would obscure the content of a golden page.
 var assets = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'`)
 
 // strict returns rules of many kinds and excludes one passage by hand.

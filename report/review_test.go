@@ -12,8 +12,8 @@ import (
 	"concordat/report"
 )
 
-// TestLaterIsInTheReport: the JSON format has the documents found since the check and the people who handled them, and so does the
-// wording of each language; a partner's document is named only if its name was disclosed.
+// TestLaterIsInTheReport: the JSON format and the text in each language include the documents found since the check and the people who
+// handled them; a partner's document is named only if its name was disclosed.
 func TestLaterIsInTheReport(t *testing.T) {
 	r := report.Build(load(t, "english"), report.Rules{})
 	if b := parse(t, r); b["later"] != nil || r.LaterWords() != nil {

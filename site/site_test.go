@@ -72,7 +72,7 @@ func TestIngestRefuses(t *testing.T) {
 			}
 		})
 	}
-	// What was added before the fault stays.
+	// Documents added before the fault are kept.
 	if got := p.Add(t, "a", site.Incoming{ID: "good-empty id", Text: sitetest.Garden}); !slices.Equal(got,
 		[]string{"good-empty id:unchanged"}) {
 		t.Errorf("document before the fault: got %v", got)

@@ -69,7 +69,7 @@ func TestStandingThere(t *testing.T) {
 		t.Fatalf("line %+v", c)
 	}
 	north.Put(t, "lib", "late", sitetest.Essay)
-	tell, err := north.Ask(ctx, north.Asks[0]) // what the partner would find now
+	tell, err := north.Ask(ctx, north.Asks[0]) // matches that the partner would find now
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func testFilesErase(t *testing.T, f, other *store.Files) {
 	for _, one := range []*store.Files{f, other} {
 		_, err := one.Fetch(ctx, hash)
 		wantErr(t, err, concordat.ErrNotFound)
-		_, err = one.Path(hash) // nor does a local copy remain
+		_, err = one.Path(hash) // no local copy remains either
 		wantErr(t, err, concordat.ErrNotFound)
 	}
 	wantFile(t, f, put(t, f, b), b)

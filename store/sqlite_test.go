@@ -133,7 +133,7 @@ func testKilled(t *testing.T, path string) {
 		must(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		said := 0
-		for lines.Scan() { // to the end: everything that it printed before it died counts
+		for lines.Scan() { // read to the end, because everything that it printed before it died counts
 			if said++; said == 20+13*round {
 				must(t, cmd.Process.Kill())
 			}

@@ -19,7 +19,7 @@ func histories(t *testing.T, n uint64) uint64 {
 		return n * k
 	}
 	if testing.Short() {
-		return n / 3 // with make test's omissions, five seconds for all
+		return n / 3 // all histories then take five seconds with make test's omissions
 	}
 	return n
 }

@@ -215,8 +215,8 @@ func (s *joinedSite) table(id, text string) string {
 }
 
 // TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then a
-// shard's master, while documents are replaced and deleted at another node. In the end every copy has what it should, and a check finds
-// matches by meaning that it could not find before.
+// shard's master, while documents are replaced and deleted at another node. In the end, every copy has the expected contents, and a check
+// finds matches by meaning that it could not find before.
 func TestReindexJoined(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")

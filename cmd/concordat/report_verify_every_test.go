@@ -145,7 +145,8 @@ func (v *verifying) verify(path string, args []string, changes int) {
 	}
 }
 
-// sameJSON reports whether b, JSON with a changed byte at i, still has the same meaning, like 0.50 for 0.5 or a tab for a space.
+// sameJSON reports whether b, JSON with a changed byte at i, still has the same meaning, for example with 0.50 for 0.5 or a tab for a
+// space.
 func sameJSON(b []byte, i int, was byte) bool {
 	before := bytes.Clone(b)
 	before[i] = was

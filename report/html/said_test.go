@@ -21,8 +21,8 @@ func whole(t *testing.T, page string) string {
 	return ""
 }
 
-// TestSaid: the page says what people decided and whether the figures have changed since, which signatures it relies on or that there are
-// none, and which shares were left out or not measured.
+// TestSaid: the page states people's decisions, whether the figures have changed since then, which signatures it relies on or that there
+// are none, and which shares were left out or not measured.
 func TestSaid(t *testing.T) {
 	says := func(r *report.Report, words string, want bool) {
 		t.Helper()

@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// harvest is the titles and outlines that a member obtains by asking about the sentences of texts in a genre and fetching the outline of
-// every disclosed document.
+// harvest contains the titles and outlines that a member obtains by asking about the sentences of texts in a genre and fetching the
+// outline of every disclosed document.
 type harvest struct {
 	told, outlined map[string]bool // documents by title
 	units          int
@@ -190,7 +190,7 @@ func TestChanceReviews(t *testing.T) {
 	}
 }
 
-// longSentences are the sentences of 60 bytes or more.
+// longSentences returns the sentences of 60 bytes or more.
 func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string) {
 	x, err := p.ForIndex(concordat.Document{ID: "s", Text: text})
 	sitetest.Must(t, err)

@@ -32,7 +32,7 @@ type chooser struct {
 	jobs   uint32
 }
 
-// chosenEpoch is the chooser's questions and fingerprints under the key of one epoch.
+// chosenEpoch contains the chooser's questions and fingerprints under the key of one epoch.
 type chosenEpoch struct {
 	set    answer.EpochSet
 	known  *concordat.Ask          // sentences that the chooser has
@@ -211,7 +211,7 @@ func (c *chooser) ask(e *chosenEpoch, m *chosenMember, f concordat.Fingerprint) 
 }
 
 // attack asks with each member in each epoch until nothing is left to learn. It returns how many bits of the word it learned, and whether
-// it identified the word: whether that word is likelier than all others together.
+// it identified the word, that is, whether that word is likelier than all others together.
 func (c *chooser) attack(members, asks, draws int, secret string) (bits float64, named bool) {
 	rule := store.ShareRule{Level: concordat.ShowMetadata}
 	all := make([]*chosenMember, members)

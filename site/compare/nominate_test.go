@@ -29,7 +29,8 @@ func TestForemost(t *testing.T) {
 	}
 }
 
-// TestCandidatesOnce joins nominations by words and by the cells of two scripts: a document compared twice would be its own background.
+// TestCandidatesOnce joins nominations by words and by the cells of two scripts, because a document compared twice would be its own
+// background.
 func TestCandidatesOnce(t *testing.T) {
 	at := func(id concordat.DocumentID, text bool) *Candidate {
 		return &Candidate{Ref: concordat.Ref{Library: "l", Document: id}, Text: text}

@@ -278,7 +278,7 @@ func TestNoStore(t *testing.T) {
 	if report.Build(f, report.Rules{}).Scores != report.Build(want, report.Rules{}).Scores {
 		t.Error("other scores than with the text")
 	}
-	// What another check needs stays.
+	// Data needed by another check is kept.
 	one := s.check(marked, nil)
 	two := s.check(marked, func(j *site.Job) { j.NoStore = true })
 	row, err := s.store.Retention.Originals(t.Context(), one)
