@@ -276,7 +276,7 @@ func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, car
 	return opened, nil
 }
 
-// isBusy reports whether the reply means that the message was not run and can be sent again, and returns when.
+// isBusy reports whether the reply means that the message was not run and can be sent again, and returns the time for that.
 func isBusy(o *crypto.Reply) (bool, time.Time) {
 	if o.Type != crypto.TypeError {
 		return false, time.Time{}

@@ -94,7 +94,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	return rep
 }
 
-// gathered returns the judged chains, and the evidence with each one's chains.
+// gathered returns the judged chains, and the evidence with the chains of each piece of evidence.
 func (b *builder) gathered() ([]*chain, []concordat.Evidence, [][]int) {
 	chains := b.chains()
 	b.judge(chains)

@@ -24,7 +24,7 @@ type Files struct {
 	db  *DB // nil if files are in the folder
 }
 
-// OpenFiles returns the files in dir, which is created with the first one.
+// OpenFiles returns the files in dir; the folder is created with the first file.
 func OpenFiles(dir string) *Files { return &Files{dir: filepath.Clean(dir)} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -199,7 +199,7 @@ func (r *Replica) doubtLeavers(was coord.Shard) {
 	}
 }
 
-// raiseCommit advances the commit index by counting which copies have what (R1, R2).
+// raiseCommit advances the commit index by counting the copies that have each record (R1, R2).
 func (r *Replica) raiseCommit() {
 	members := r.shard.ISR
 	if c := &r.cas; c.inFlight && c.state.Epoch == r.shard.Epoch {
