@@ -15,8 +15,8 @@ import (
 )
 
 // The position up to which each shard was acknowledged is also recorded outside the nodes, alongside the catalogue. A folder that went
-// back in time, for example one restored from a snapshot of a running machine, records the same start as the lost one, but its log is
-// shorter than what was acknowledged, which reveals the problem.
+// back in time, for example one restored from a snapshot of a running machine, records the same start as the lost one. However, its log
+// is shorter than what was acknowledged, which reveals the problem.
 
 // Position identifies a record in a shard's log. All records of a later epoch follow those of an earlier one.
 type Position struct {

@@ -436,7 +436,7 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 }
 
 // Adopt prepares copies of shards that a backup restored to a node's folder of copies, so that a node that founds a cluster on them
-// considers them authoritative: each gets a log that begins where its index ends. It describes the copies in order, or returns nil if
+// considers them authoritative. Each gets a log that begins where its index ends. It describes the copies in order, or returns nil if
 // there are none. It can be called repeatedly until the node is started.
 func Adopt(dir string) ([]ShardSnapshot, error) {
 	var out []ShardSnapshot

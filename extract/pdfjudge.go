@@ -395,8 +395,8 @@ const (
 )
 
 // Text according to a font must resemble language to a degree of at least leastLike, and as much as the file's text does, minus the
-// variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more; with the
-// letters of each exchanged at random, 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
+// variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more. With the
+// letters of each exchanged at random, it returns 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
 const (
 	leastLike = 0.5
 	likePlay  = 0.07

@@ -25,7 +25,7 @@ func scanText(b *builder) {
 
 // A text layer with characters that differ from those displayed consists of words that exist in no language. Every language in Latin
 // letters has a vowel in nearly every longer word, and a third of its letters are vowels or have a mark (doc/evaluation/extract.md states
-// the minimum among the 280 Latin texts of the Universal Declaration); after most permutations of the letters, fewer are. Private
+// the minimum among the 280 Latin texts of the Universal Declaration). After most permutations of the letters, fewer are. Private
 // characters have no meaning at all.
 const (
 	leastWords   = 200 // minimum Latin words of three letters or more for drawing conclusions

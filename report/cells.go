@@ -57,15 +57,15 @@ const (
 	// formulaStarts are the characters that begin a formula or its argument in some spreadsheet program; the full-width forms are folded
 	// to the plain ones by programs configured for Japanese or Chinese.
 	formulaStarts = "=+-@＝＋－＠"
-	// cellEnds are characters at which a spreadsheet program might start another cell within a field: the separators of some locales and
-	// settings, and the line break, since a program with a different separator does not see that the field is quoted. Commas are
-	// excluded, because a program that splits at commas respects the quotes.
+	// cellEnds are characters at which a spreadsheet program might start another cell within a field. These are the separators of some
+	// locales and settings, and the line break, since a program with a different separator does not see that the field is quoted. Commas
+	// are excluded, because a program that splits at commas respects the quotes.
 	cellEnds = ";|\t\n\u2028\u2029"
 	// cellSpace is the white space that some programs strip before checking for a formula, and the quote that begins a cell.
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""
 )
 
-// Cell returns s in a form that every spreadsheet program treats as plain text (OWASP, CSV injection): it puts an apostrophe before a
+// Cell returns s in a form that every spreadsheet program treats as plain text (OWASP, CSV injection). It puts an apostrophe before a
 // formula at the start of s or after a character where another cell might start. It ignores white space before a formula and removes
 // control characters.
 func Cell(s string) string {

@@ -32,9 +32,9 @@ var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\
 // marks an abbreviation instead.
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
-// AttributedQuotations returns the short quotations in a text that name their source, in text order without overlaps: a citation, the
-// title of a work or a statutory provision appears in the introductory clause or right after the quotation. It omits quotations that make
-// up more than maxAlone consecutive words, and returns none at all if they make up more than maxAttributed of the text.
+// AttributedQuotations returns the short quotations in a text that name their source, in text order without overlaps. A citation, the
+// title of a work or a statutory provision must appear in the introductory clause or right after the quotation. It omits quotations that
+// make up more than maxAlone consecutive words, and returns none at all if they make up more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans

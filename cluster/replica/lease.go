@@ -63,7 +63,7 @@ func (r *Replica) voters() []coord.NodeID {
 	return r.shard.ISR
 }
 
-// witnessed returns the time until which no other copy will be a candidate: when they last fetched, all others in sync could not reach
+// witnessed returns the time until which no other copy will be a candidate. When they last fetched, all others in sync could not reach
 // the coordinator, and they do not become candidates within Lag of that.
 func (r *Replica) witnessed() time.Duration {
 	until := r.now + r.cfg.Lag

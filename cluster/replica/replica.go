@@ -180,7 +180,7 @@ func (r *Replica) Status() Status {
 	}
 }
 
-// Step processes one event at time now, which never decreases, and returns the actions to perform, in order: an action after a Save, an
+// Step processes one event at time now, which never decreases, and returns the actions to perform, in order. An action after a Save, an
 // Append or a Truncate must not be performed before that one is complete.
 func (r *Replica) Step(now time.Duration, e Event) []Action {
 	r.now = max(r.now, now)

@@ -275,7 +275,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	return nil
 }
 
-// known ensures that this installation has the node's name in the cluster, and that the node's file says so before the cluster does: this
+// known ensures that this installation has the node's name in the cluster, and that the node's file says so before the cluster does. This
 // distinguishes a node that lost its folder from one that never existed.
 func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	if next.Instance == "" {

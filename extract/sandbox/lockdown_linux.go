@@ -112,10 +112,10 @@ const (
 const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_PTRACE
 
-// filterProgram returns the filter in classic BPF: a wrong architecture and unknown calls fail, clone can only create threads, and
-// clone3, whose flags a filter cannot see, is reported as missing, so that the C library falls back to clone. tgkill, with which the Go
-// runtime interrupts its own threads, reaches only this process; fcntl allows only the commands needed for reading and writing, and none
-// that make the kernel signal another process.
+// filterProgram returns the filter in classic BPF. A wrong architecture and unknown calls fail, and clone can only create threads. The
+// call clone3, whose flags a filter cannot see, is reported as missing, so that the C library falls back to clone. tgkill, with which the
+// Go runtime interrupts its own threads, reaches only this process; fcntl allows only the commands needed for reading and writing, and
+// none that make the kernel signal another process.
 func filterProgram() []unix.SockFilter {
 	refuse := func(e unix.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}

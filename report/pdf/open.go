@@ -35,7 +35,7 @@ const (
 	maxSignature = 1 << 20
 )
 
-// Open reads a file written by Seal, even if it was changed afterwards. It is not a general PDF reader: it finds the parts by the form in
+// Open reads a file written by Seal, even if it was changed afterwards. It is not a general PDF reader. It finds the parts by the form in
 // which Seal writes them, and fails with concordat.ErrInvalid if there are none, for example because another program has rewritten the
 // file. Open proves nothing: the caller must check the signature.
 func Open(b []byte) (*Sealed, error) {

@@ -13,8 +13,8 @@ import (
 // Two sentences of the same genre can be close by chance, especially if they are short and common, and anyone who asks about enough
 // sentences will match one in every document. A library's owner therefore weighs matches before disclosing anything. The weight of a
 // match is the logarithm of how much more frequent such matches are in reused text than elsewhere (Good, "Probability and the Weighing of
-// Evidence", 1950, chapter 6), and the weights of different sentences add up. Weights are in tenths of a nat. The tables are rounded from
-// PAN 2013 against film reviews (doc/federation.md, What is evidence).
+// Evidence", 1950, chapter 6). The weights of different sentences add up. Weights are in tenths of a nat. The tables are rounded from PAN
+// 2013 against film reviews (doc/federation.md, What is evidence).
 
 const (
 	// leastEvidence is the evidence required to outline a document and, if the rule requires more than one match, to name it.

@@ -16,7 +16,7 @@ import (
 
 // A partner that can ask about any number of slightly different fingerprints can discover the fingerprint of a sentence that it nearly
 // has, because each answer shows whether a change brought it closer. Variants of a sentence within one ask are therefore answered only
-// once, only a limited number of different questions is answered about each of this site's sentences per year, and each question learns
+// once. Only a limited number of different questions is answered about each of this site's sentences per year, and each question learns
 // less than the one before. Misses count too if the partner can notice them.
 
 const (

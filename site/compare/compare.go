@@ -203,8 +203,8 @@ func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Documen
 	return d, nil
 }
 
-// Worthwhile reports whether a source deserves a word-by-word comparison: a nominating sentence is confirmed or, if words nominated it,
-// some place in it shares enough words with a place in the submission.
+// Worthwhile reports whether a source deserves a word-by-word comparison. It does if a nominating sentence is confirmed or, if words
+// nominated it, if some place in it shares enough words with a place in the submission.
 func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, error) {
 	if related, err := m.Related(l.Text, c, source); err != nil || related || !c.Text {
 		return related, err
