@@ -155,7 +155,7 @@ func (f *fontLetters) readCmap4(s []byte, room *int) {
 	}
 }
 
-// readPost parses the glyph names (OpenType 1.9, "post", version 2.0). Of the predefined names, it uses those of letters.
+// readPost parses the glyph names (OpenType 1.9, "post", version 2.0). Among the predefined names, it uses only those of letters.
 func (f *fontLetters) readPost(t []byte) {
 	if u32(t, 0) != 0x20000 {
 		return

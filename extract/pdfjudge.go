@@ -341,8 +341,8 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 	return p, document
 }
 
-// judge reports whether the words of the amended document are those that are visible, and returns the first and last pages that could not
-// be compared. It reads both documents in a separate instance, which can run out of memory.
+// judge reports whether the words of the amended document match the visible ones, and returns the first and last pages that could not be
+// compared. It reads both documents in a separate instance, which can run out of memory.
 func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err error) {
 	f, err := p.opt.PDF.open()
 	if err != nil {

@@ -154,9 +154,9 @@ type Erased struct {
 	Answers  int64 `json:"kept_answers"` // stored answers to programs
 }
 
-// EraseTask deletes a task like DeleteTask. It also deletes stored answers to programs that name the task, its record of whose work it
-// covers at a learning platform, and the notification that requested it. It returns the number of items deleted. If the task does not
-// exist, it returns zeros and no error.
+// EraseTask deletes a task like DeleteTask. It also deletes stored answers to programs that name the task, the records of its asset at a
+// learning platform, and the notification that requested it. It returns the number of items deleted. If the task does not exist, it
+// returns zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -48,7 +48,7 @@ const witnessSkew = 2 * time.Minute
 // head stored earlier that cannot belong to the same audit log, because it has the same number and a different hash, or a lower number
 // and a later time, or the reverse. It returns nil if there is none.
 //
-// Of the consistent heads, it keeps the first and the newest of each hour; of contradictory ones, it keeps the first maxForks, so that a
+// It keeps the first and the newest of each hour among the consistent heads, and the first maxForks of the contradictory ones, so that a
 // partner cannot fill the store by contradicting itself.
 func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness

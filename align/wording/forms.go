@@ -307,7 +307,7 @@ func (r *Reader) trim(s concordat.Span) concordat.Span {
 	return s
 }
 
-// readsLike returns why a stretch resembles a form: of several reasons, the one that covers most letters.
+// readsLike returns why a stretch resembles a form; of several reasons, it returns the one that covers most letters.
 func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
 	by := map[Why]int{}
 	sum, best := 0, Why("")

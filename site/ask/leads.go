@@ -387,7 +387,7 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 }
 
 // RevealLead asks the partner to disclose the places of the numbered documents that might say the same, subject to a person's decision
-// there. It sends nothing of the submission. Once disclosed, the places are compared, and become leads or are dropped. It returns the
+// there. It sends no part of the submission. Once disclosed, the places are compared, and become leads or are dropped. It returns the
 // same errors as Reveal.
 func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
 	if o.Partner == nil {

@@ -88,7 +88,7 @@ const (
 // Run compares the documents of a batch with each other and with the libraries and partners in the options, resuming where an earlier run
 // stopped, and finishes the batch. It does not repeat the work of earlier runs. Memory grows only by a small row per document and pair.
 //
-// Each document is read and fingerprinted once, into the batch's index. Comparison starts once all of them are, so the order of
+// Each document is read and fingerprinted once, into the batch's index. Comparison starts once all documents are indexed, so the order of
 // submission does not matter. Each pair is compared once, starting from the document whose name sorts first, and both reports show the
 // result.
 //
