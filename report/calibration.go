@@ -20,13 +20,13 @@ type Rate struct {
 	Third     int // documents scoring 0.3 or more
 }
 
-// Calibration returns how the document score performed on documents known to reuse, or not to reuse, text from the library. Classes
-// without reuse: clean documents share no long run of words with the library; near ones are clean documents on the library's subjects and
-// from the same kind of page, the hard cases; forms legitimately share forms, declarations, statutes, quotations and reference lists. In
-// classes with reuse, at least a tenth of each document is reused: reworded documents were copied, edited, back-translated, or reworded
-// by programs or people; copied forms also share forms; condensed documents summarise a source (a tenth to three tenths of it); machine
-// documents were rewritten by a language model. doc/evaluation/score.md names the corpora and the command; a test compares it with this
-// table.
+// Calibration returns how the document score performed on documents known to reuse, or not to reuse, text from the library. In classes
+// without reuse, clean documents share no long run of words with the library. Near documents are clean documents on the library's
+// subjects and from the same kind of page, the hard cases. Forms legitimately share forms, declarations, statutes, quotations and
+// reference lists. In classes with reuse, at least a tenth of each document is reused. Reworded documents were copied, edited,
+// back-translated, or reworded by programs or people. Copied forms also share forms. Condensed documents summarise a source (a tenth to
+// three tenths of it). Machine documents were rewritten by a language model. doc/evaluation/score.md names the corpora and the command; a
+// test compares it with this table.
 func Calibration() []Rate {
 	return []Rate{
 		{false, "en", "clean", 1492, 5, 2},
