@@ -50,7 +50,7 @@ type Class struct {
 type Scope struct {
 	Held *Common // which of them contain each gram
 	Of   int     // number of documents, including the text itself
-	// Quoted holds grams in passages that at least two of them quote, attributing them to someone else in one place. Nil means none.
+	// Quoted holds the grams of passages that at least two of them quote, each attributing the passage to someone else. Nil means none.
 	Quoted *Common
 	// Alike reports whether two of them are mostly identical, so that they count as one holder. If nil, no two are.
 	Alike func(a, b int) bool
