@@ -70,7 +70,7 @@ func Reader(name string, r io.Reader) File {
 	}}
 }
 
-var errUsed = errors.New("the content was read already")
+var errUsed = errors.New("the content has already been read")
 
 // Submission is a submission of one or more files.
 type Submission struct {

@@ -37,12 +37,12 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) == 0 {
-		return bad("this is not a secret")
+		return bad("this is not a webhook secret")
 	}
 	id, stamp := h.Get("Webhook-Id"), h.Get("Webhook-Timestamp")
 	at, err := strconv.ParseInt(stamp, 10, 64)
 	if id == "" || err != nil {
-		return bad("the headers are not those of a webhook")
+		return bad("a webhook header is missing or invalid")
 	}
 	if d := now.Unix() - at; d > int64(Tolerance/time.Second) || d < -int64(Tolerance/time.Second) {
 		return bad("it was not signed now")
@@ -66,5 +66,5 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 		}
 		return n, nil
 	}
-	return bad("none of its signatures fits")
+	return bad("none of its signatures matches")
 }

@@ -202,7 +202,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		if !lacks {
 			continue
 		}
-		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count before it has caught up",
+		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count until it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
 		h.ready = "" // Ready follows again once others can rely on the copy

@@ -241,7 +241,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {
-			return fmt.Errorf("not the authority that the token names: %w", concordat.ErrRefused)
+			return fmt.Errorf("not the authority named in the token: %w", concordat.ErrRefused)
 		}
 		own := &Trust{roots: x509.NewCertPool(), Cluster: t.Cluster}
 		own.roots.AddCert(shown[1])
@@ -268,7 +268,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	}
 	block, _ := pem.Decode(out.Authority)
 	if block == nil || pin(block.Bytes) != [32]byte(t.Pin) {
-		return nil, fmt.Errorf("node at %s: not the authority that the token names: %w", t.Address, concordat.ErrRefused)
+		return nil, fmt.Errorf("node at %s: not the authority named in the token: %w", t.Address, concordat.ErrRefused)
 	}
 	if err := replaceFile(filepath.Join(dir, authorityCert), out.Authority); err != nil {
 		return nil, err

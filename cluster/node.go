@@ -168,7 +168,7 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		me := l.Members[n.o.Node.ID]
 		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
-			n.log.Error("the folder of this node is not the one that the cluster knows: its copies catch up before they count",
+			n.log.Error("the cluster knows another folder for this node: its copies do not count until they have caught up",
 				"node", n.o.Node.ID)
 		}
 		if err := compatible(&n.o.Node, v.Live); err != nil {
@@ -223,7 +223,7 @@ func (n *Node) markLost(v coord.View) error {
 
 func (n *Node) check(l *Layout) error {
 	if l.Site != n.o.Index.Site {
-		return fmt.Errorf("the cluster is that of site %s, this is site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
+		return fmt.Errorf("the cluster belongs to site %s, but this is site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
 	}
 	if l.Scheme != n.o.Index.Scheme {
 		return fmt.Errorf("the cluster has scheme %s, this node %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)

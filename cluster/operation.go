@@ -96,7 +96,7 @@ func (o *operations) enter(op operation) (*outcome, bool, error) {
 		}
 	}
 	if op.Number < s.done {
-		return nil, false, fmt.Errorf("operation %d of %s has ended, and this message of it came late: %w", op.Number, op.Sender,
+		return nil, false, fmt.Errorf("this message arrived after operation %d of %s had ended: %w", op.Number, op.Sender,
 			concordat.ErrUnavailable)
 	}
 	if out := s.ops[op.Number]; out != nil {

@@ -54,7 +54,7 @@ func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.Shard
 // serveRestart ends the process, after replying, so that its service manager restarts it.
 func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 	if n.o.Restart == nil {
-		fail(w, fmt.Errorf("node %s runs under no service manager that would start it again: %w", n.o.Node.ID, concordat.ErrRefused))
+		fail(w, fmt.Errorf("node %s is not run by a service manager that would restart it: %w", n.o.Node.ID, concordat.ErrRefused))
 		return
 	}
 	_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected sees the node leave

@@ -407,7 +407,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	for _, epochs := range by {
 		for id, epoch := range epochs {
 			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
-				return fmt.Errorf("shard %s changed its master; try again: %w", id, errors.Join(concordat.ErrUnavailable, err))
+				return fmt.Errorf("the master of shard %s changed; try again: %w", id, errors.Join(concordat.ErrUnavailable, err))
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 		return node, nil, err
 	}
 	if key != keyName(r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo) {
-		return node, nil, fmt.Errorf("node %s asks for a certificate of another key: %w", node, concordat.ErrRefused)
+		return node, nil, fmt.Errorf("node %s asks for a certificate for another key: %w", node, concordat.ErrRefused)
 	}
 	cert, _, err := sign(dir, t.Cluster, node, in.Request, time.Now())
 	return node, cert, err
@@ -107,7 +107,7 @@ func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 func (t *Trust) fits(b []byte) error {
 	block, _ := pem.Decode(b)
 	if block == nil {
-		return fmt.Errorf("no certificate came: %w", concordat.ErrInvalid)
+		return fmt.Errorf("no certificate was received: %w", concordat.ErrInvalid)
 	}
 	c, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {

@@ -25,9 +25,9 @@ var (
 	metricLeads       = metric("cluster_shard_master", "1 for each copy of this node that is its shard's master.", "shard")
 	metricInSync      = metric("cluster_copy_in_sync", "1 for each copy of this node that is in sync.", "shard")
 	metricEnd         = metric("cluster_log_end", "Number of the last record in the log of this node's copy.", "shard")
-	metricApplied     = metric("cluster_log_applied", "Number of the last record that the index of this node's copy shows.", "shard")
-	metricCertificate = metric("cluster_certificate_expires_seconds", "When the node's certificate ends, in seconds since 1970.")
-	metricAuthority   = metric("cluster_authority_expires_seconds", "When the cluster's authority ends, in seconds since 1970.")
+	metricApplied     = metric("cluster_log_applied", "Number of the last record that the index of this node's copy contains.", "shard")
+	metricCertificate = metric("cluster_certificate_expires_seconds", "When the node's certificate expires, in seconds since 1970.")
+	metricAuthority   = metric("cluster_authority_expires_seconds", "When the cluster's authority expires, in seconds since 1970.")
 )
 
 // collectCluster reports the metrics of the cluster, if there is one.

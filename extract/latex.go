@@ -20,7 +20,7 @@ func readLaTeX(b *builder, data []byte) error {
 	x.whole(cleanPlain(s), 0)
 	x.endParagraph()
 	if len(x.missing) > 0 {
-		b.partial(FlagPart, "files that are not here: "+strings.Join(x.missing, ", "))
+		b.partial(FlagPart, "files that are missing: "+strings.Join(x.missing, ", "))
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ var leftDetail = []struct{ code, detail string }{
 	{FlagTracked, "deleted text of tracked changes left out"},
 	{FlagReadings, readingsDetail},
 	{FlagNumbers, "numbers, dates and truth values of tables and charts are left out"},
-	{FlagMetadata, "what describes the document is left out: journal, addresses, rights, history"},
-	{FlagAlternatives, "text for programs that cannot show the rest is left out: it has other words"},
+	{FlagMetadata, "document data is left out: journal, addresses, rights, history"},
+	{FlagAlternatives, "fallback text, which current programs do not show, is left out: its words differ"},
 }
 
 // characters returns the number of letters, marks and digits in s, the characters that reports count.

@@ -125,7 +125,7 @@ func unpackRTF(in []byte, most int64) ([]byte, error) {
 				from = (from + 1) & 4095
 			}
 			if int64(len(out)) > most {
-				return nil, limitError("message body", "MaxUnpacked", "too long unpacked")
+				return nil, limitError("message body", "MaxUnpacked", "too large when unpacked")
 			}
 		}
 	}

@@ -358,7 +358,7 @@ func (r *odfReader) write(s string) {
 
 var hiddenDetail = map[string]string{
 	FlagHidden:  "text formatted as hidden",
-	FlagWhite:   "text in the colour of its ground",
+	FlagWhite:   "text in the colour of the background",
 	FlagTiny:    "text of 2 points or less",
 	FlagOffPage: "text outside the slide",
 }

@@ -271,7 +271,7 @@ func (d *pdfDoc) write() {
 			pageList(astray), len(d.pages)), Count: len(astray)})
 	}
 	if d.b.garbled = garbled*20 > seen && seen > 0; d.b.garbled {
-		d.b.flag(Flag{Code: FlagGlyphs, Detail: "characters whose meaning the file does not give", Count: garbled})
+		d.b.flag(Flag{Code: FlagGlyphs, Detail: "characters that the file does not map to text", Count: garbled})
 	}
 }
 
@@ -365,7 +365,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 // pdfDetail explains the flags for stretches of a line.
 var pdfDetail = map[string]string{
 	FlagHidden: "text without ink, under a box or a picture, or cut off",
-	FlagWhite:  "text in the colour of its ground",
+	FlagWhite:  "text in the colour of the background",
 	FlagTiny:   "letters too narrow to read",
 }
 

@@ -56,7 +56,7 @@ const tinyPixels = tinyPoints * 96 / 72.0
 // htmlDetail explains the flags for a page's text.
 var htmlDetail = map[string]string{
 	FlagHidden:  "text that a browser does not show",
-	FlagWhite:   "text in the colour of its ground",
+	FlagWhite:   "text in the colour of the background",
 	FlagTiny:    "text of 2 points or less",
 	FlagOffPage: "text placed outside the page",
 }

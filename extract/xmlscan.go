@@ -273,7 +273,7 @@ func (x *xmlScan) word() (string, error) {
 	s := x.s[x.at : x.at+n]
 	x.at += n
 	if s != "" && !isXMLName(s) {
-		return "", errors.New("a name with characters that names do not have")
+		return "", errors.New("a name with characters that names cannot contain")
 	}
 	return s, nil
 }
@@ -393,7 +393,7 @@ func legalChars(s string) (string, error) {
 		switch c := s[i]; {
 		case c >= 0x20 && c != 0xef, c == '\n', c == '\t', c == '\r':
 		case c < 0x20, strings.HasPrefix(s[i:], "\uFFFE"), strings.HasPrefix(s[i:], "\uFFFF"):
-			return "", errors.New("a character that XML cannot hold")
+			return "", errors.New("a character that XML does not allow")
 		}
 	}
 	return s, nil

@@ -204,7 +204,7 @@ func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	}
 	for i, d := range v.Documents {
 		if d.Handle != a.Documents[i].Handle {
-			return fmt.Errorf("document %d is another one", i)
+			return fmt.Errorf("document %d is a different one", i)
 		}
 		if err := checkUnits(&d); err != nil {
 			return err
@@ -341,7 +341,7 @@ func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.F
 		}
 		g, err := crypto.ParseFederationGrant(b)
 		if err == nil && (g.Federation.Name != string(f) || g.Leader.String() != string(c.site)) {
-			err = fmt.Errorf("it is of federation %s, led by %s", g.Federation.Name, g.Leader)
+			err = fmt.Errorf("it belongs to federation %s, led by %s", g.Federation.Name, g.Leader)
 		}
 		return g, err
 	})

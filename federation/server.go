@@ -317,7 +317,7 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 			}
 		case beginOther:
 			s.o.Log.Error("two messages under one name: one of them is forged, or the partner's random source is broken", "site", m.Site.Short())
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message had this name"})
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message already has this name"})
 		case beginLost:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown,
 				Words: "it was taken before, and its answer is lost: ask again"})

@@ -80,7 +80,7 @@ func parseTextID(id []byte) (number uint32, ok bool) {
 	return binary.BigEndian.Uint32(id[1:]), true
 }
 
-var errStored = errors.New("stored bytes are not what was written")
+var errStored = errors.New("stored bytes differ from what was written")
 
 // appendFingerprints appends the stored form of the fingerprints, 13 bytes each.
 func appendFingerprints(b []byte, ss []concordat.Sentence) []byte {

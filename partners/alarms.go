@@ -33,7 +33,7 @@ func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	r.refused[site] = x
 	r.mu.Unlock()
 	if x.n == maxRefused {
-		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFlooding}, "a partner sends more than may be taken", "flooding",
+		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFlooding}, "a partner sends more than this site accepts", "flooding",
 			map[string]any{"refused": x.n, "seconds": int(now.Sub(x.since).Seconds())})
 	}
 }

@@ -159,7 +159,7 @@ func TestFloodIsSeen(t *testing.T) {
 	ask(1, 520)
 	w.raised("in a hurry", f.ID(1), "", "", "")
 	ask(2, 500+maxRefused+50)
-	w.raised("without end", f.ID(2), store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
+	w.raised("without end", f.ID(2), store.AlarmFlooding, "a partner sends more than this site accepts", "flooding")
 }
 
 // TestSlownessIsSeen: a partner whose messages are invalid, or never end, raises an alarm like one that floods the site; a stranger, who
@@ -186,7 +186,7 @@ func TestSlownessIsSeen(t *testing.T) {
 	for range maxRefused {
 		w.messageEnded("NORTH", federation.OutcomeRejected)
 	}
-	w.raised("many in an hour", "NORTH", store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
+	w.raised("many in an hour", "NORTH", store.AlarmFlooding, "a partner sends more than this site accepts", "flooding")
 }
 
 // TestLiesAreSeen: an impossible answer raises an alarm at the asking site; a valid one does not.

@@ -17,7 +17,7 @@ import (
 
 // Grant returns the grant for a member of a federation that this site leads, or a Refusal.
 func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
-	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no such federation is led here, or the site is no member"}
+	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "this site leads no such federation, or the other site is not a member"}
 	ms, err := db.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err

@@ -211,7 +211,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 	case !x.Withdrawn.IsZero():
 		return nil, "its owner has closed the library", nil
 	case !x.Complete:
-		return nil, "it is not complete; concordat mirror sync goes on", nil
+		return nil, "it is not complete; concordat mirror sync continues", nil
 	}
 	id, _ := c.roster.Self()
 	f, err := id.Federation(string(x.Epoch.Federation))
@@ -229,7 +229,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 		return nil, "", err
 	}
 	if p.Scheme() != x.Scheme {
-		return nil, "its fingerprints are made another way", nil
+		return nil, "its fingerprints are made in another way", nil
 	}
 	return p, "", nil
 }
@@ -258,7 +258,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 			}
 			switch {
 			case errors.Is(fault, concordat.ErrLocked):
-				why, m.busy = "another process changes it now", true
+				why, m.busy = "another process is changing it", true
 			case errors.Is(fault, concordat.ErrNotFound), errors.Is(fault, concordat.ErrCorrupt):
 				why = "its index is gone or damaged; concordat mirror sync fetches it again"
 			case fault != nil:

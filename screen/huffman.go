@@ -83,7 +83,7 @@ func newCode(lengths [symbols]uint8) (*code, error) {
 			}
 			end := next + 1<<(longestCode-l)
 			if end > len(c.decode) {
-				return nil, fmt.Errorf("code lengths are of no prefix code")
+				return nil, fmt.Errorf("code lengths do not form a prefix code")
 			}
 			c.words[s] = uint16(next >> (longestCode - l))
 			for i := next; i < end; i++ {

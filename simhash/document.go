@@ -312,7 +312,7 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 	f := &Frequencies{documents: uint64(documents), count: map[uint64]uint32{}}
 	for x, n := range counts {
 		if n == 0 || n > documents {
-			return nil, errors.New("simhash: a feature of no document, or of more than there are")
+			return nil, errors.New("simhash: a feature in no document, or in more than there are")
 		}
 		f.count[x] = n
 	}

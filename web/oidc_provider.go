@@ -179,7 +179,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	}
 	// An answer names its issuer if the provider supports that (RFC 9207).
 	if iss := q.Get("iss"); iss != "" && iss != p.Issuer || iss == "" && d.IssParam {
-		return nil, fmt.Errorf("%w: the answer is of issuer %q", concordat.ErrRefused, iss)
+		return nil, fmt.Errorf("%w: the answer is from issuer %q", concordat.ErrRefused, iss)
 	}
 	if e := q.Get("error"); e != "" {
 		return nil, fmt.Errorf("%w: the provider says %q", concordat.ErrRefused, e)

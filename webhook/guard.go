@@ -38,7 +38,7 @@ func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
 		return bad("not a URL with a host")
 	case u.User != nil || u.Fragment != "":
-		return bad("a user or a fragment has no place in it")
+		return bad("it must not contain a user or a fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || len(allow) == 0):
 		return bad("it must begin with https://")
 	}

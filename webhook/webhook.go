@@ -292,7 +292,7 @@ func wordsOf(err error) string {
 	if errors.As(err, &op) && op.Op == "dial" {
 		return "no connection"
 	}
-	return "the connection broke off"
+	return "the connection was lost"
 }
 
 func isTimeout(err error) bool {

@@ -271,7 +271,7 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 			return c.AddAuth("digest", []byte(o.Account.User+":"+o.Account.password))
 		})
 		if errors.Is(err, zkclient.ErrAuthFailed) {
-			return fmt.Errorf("ZooKeeper takes no account of the kind digest: %w: %w", concordat.ErrRefused, err)
+			return fmt.Errorf("ZooKeeper does not support digest accounts: %w: %w", concordat.ErrRefused, err)
 		}
 		if err != nil {
 			return err

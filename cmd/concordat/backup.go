@@ -92,7 +92,7 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	case e == nil:
 		a.Say("it is not encrypted")
 	case e.Passphrase:
-		a.Say("it is encrypted, and opens with the passphrase that was chosen for backups of the site")
+		a.Say("it is encrypted and opens with the passphrase chosen for the site's backups")
 	default:
 		a.Say("it is encrypted to %s", strings.Join(shortened(e.Recipients), ", "))
 	}

@@ -71,7 +71,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes",
 			fmt.Errorf("the reading process answers %v", items))
 	case !strings.Contains(strings.Join(strings.Fields(items[0].Result.Text), ""), strings.Join(strings.Fields(sampleTitle), "")):
-		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read wrongly"))
+		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read incorrectly"))
 	default:
 		d.ok("extraction", "a separate process reads a PDF")
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func inboxCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "inbox", Short: "Show what other programs sent by COAR Notify, and what they were answered", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "inbox", Short: "Show what other programs sent by COAR Notify, and the answers", Args: cobra.NoArgs,
 		Long: `Repositories and journals send requests for checks to the inbox of the site, which concordat serve answers.
 These commands show requests and answers, and send again the answers that were given up. doc/neighbours.md has the details.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -62,7 +62,7 @@ func inboxList(a *app) *cobra.Command {
 		states = append(states, string(s))
 	}
 	c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVar(&dead, "dead", false, "only those with an answer that was given up")
+	c.Flags().BoolVar(&dead, "dead", false, "only those with an answer that could not be delivered")
 	return c
 }
 
@@ -94,7 +94,7 @@ func inboxShow(a *app) *cobra.Command {
 }
 
 func inboxReplay(a *app) *cobra.Command {
-	return &cobra.Command{Use: "replay ID", Short: "Send again the answers that were given up", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "replay ID", Short: "Resend the answers that could not be delivered", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeNotifications(a),
 		Long: `Replay sends again, in their order, the answers to a notification that were given up, and retries them for three days.
 The server sends them; if it is not running, it does so once it starts.`,
@@ -112,7 +112,7 @@ The server sends them; if it is not running, it does so once it starts.`,
 					return tx.Audit.Note(cmd.Context(), cli.Operator(), "notification_replayed", map[string]any{"id": n.ID})
 				})
 				if err == nil && sent == 0 {
-					err = fmt.Errorf("notification %s: no answer was given up", args[0])
+					err = fmt.Errorf("notification %s: no answer failed to be delivered", args[0])
 				}
 				if err != nil {
 					return err

@@ -125,7 +125,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 		case !ok:
 			problems = append(problems, where+" did not name this document")
 		case !strings.HasPrefix(lettersOnly(signed), lettersOnly(title)):
-			problems = append(problems, where+" told another title")
+			problems = append(problems, where+" gave another title")
 		case !t.opened(text):
 			problems = append(problems, where+" did not open this text")
 		}

@@ -60,7 +60,7 @@ func TestVerifyAttribution(t *testing.T) {
 		"from a mirror":         {map[string]any{"library": "mirrored"}, nil, ""},
 		"no signed answer":      {nil, nil, "signed no answer"},
 		"another document":      {map[string]any{"document": ask.HandleName(concordat.Handle{9})}, good, "did not name this document"},
-		"another title":         {map[string]any{"title": "On theft"}, good, "told another title"},
+		"another title":         {map[string]any{"title": "On theft"}, good, "gave another title"},
 		"text that is made up":  {map[string]any{"text": "records shall be burnt"}, good, "did not open this text"},
 		"text that was not yet": {nil, good[:1], "did not open this text"},
 		"payload that is none": {nil, append(slices.Clone(good), concordat.Statement{Site: north.site, Kind: "tell", Payload: []byte("x")}),

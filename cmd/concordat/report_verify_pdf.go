@@ -46,7 +46,7 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 		say("%d bytes were added after the signed part; a reader may show them instead of what was signed", s.Added)
 	}
 	if s.Rewritten {
-		say("the place of the signature was changed")
+		say("the position of the signature was changed")
 	}
 	var list *pdf.Objects
 	raw, ok := s.File(pdf.ObjectsFile)

@@ -337,7 +337,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process changes it now") {
+	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process is changing it") {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
 	south.command(cli.Failed, "mirror", "sync", "north/theses")

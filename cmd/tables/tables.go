@@ -194,7 +194,7 @@ func header(field []string) (named []string, err error) {
 
 func (c *tsvColumns) parseNamed(field []string) (d site.Incoming, err error) {
 	if len(field) != len(c.named) {
-		return d, fmt.Errorf("%d columns, want the %d of the first line", len(field), len(c.named))
+		return d, fmt.Errorf("%d columns, want %d as in the first line", len(field), len(c.named))
 	}
 	for i, name := range c.named {
 		switch name {

@@ -46,7 +46,7 @@ const (
 )
 
 // ErrProtocol means that an answer does not follow the protocol.
-var ErrProtocol = errors.New("the answer is not that of an OAI-PMH interface")
+var ErrProtocol = errors.New("the answer does not come from an OAI-PMH interface")
 
 // Repository is a repository's description of itself.
 type Repository struct {

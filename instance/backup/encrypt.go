@@ -32,7 +32,7 @@ var (
 	// ErrLocked means that the backup is encrypted and not unlocked.
 	ErrLocked = errors.New("the backup is encrypted")
 	// ErrRecipient means that the backup is encrypted to other recipients.
-	ErrRecipient = errors.New("the identity is not that of a recipient of the backup")
+	ErrRecipient = errors.New("the identity belongs to no recipient of the backup")
 )
 
 // Encrypt specifies how to encrypt a backup.

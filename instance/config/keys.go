@@ -281,7 +281,7 @@ func libraryName(name, def string, live bool, field func(*Config) *string, doc s
 	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if !libraryPattern().MatchString(s) {
-				return fmt.Errorf("%q is not a name of a library: want letters, digits and . _ - after the first, at most 63", s)
+				return fmt.Errorf("%q is not a library name: want letters, digits and . _ - after the first, at most 63", s)
 			}
 			*field(c) = s
 			return nil

@@ -117,11 +117,11 @@ func (p *parser) providers(n *yaml.Node) {
 			continue
 		}
 		if slices.ContainsFunc(all, func(o Provider) bool { return SecretEnv(o.Name) == SecretEnv(one.Name) }) {
-			p.fault(item, here, "provider %s is here twice", one.Name)
+			p.fault(item, here, "provider %s appears twice", one.Name)
 		}
 		// If two providers had the same issuer, their answers would be indistinguishable.
 		if slices.ContainsFunc(all, func(o Provider) bool { return o.Issuer == one.Issuer && o.ClientID == one.ClientID }) {
-			p.fault(item, here, "issuer %s with client %s is here twice", one.Issuer, one.ClientID)
+			p.fault(item, here, "issuer %s with client %s appears twice", one.Issuer, one.ClientID)
 		}
 		all = append(all, one)
 	}

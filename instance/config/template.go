@@ -46,7 +46,7 @@ func (p *parser) templates(n *yaml.Node) {
 		before := len(p.faults)
 		t := p.template(item, fmt.Sprintf("templates[%d]", i))
 		if slices.ContainsFunc(all, func(u Template) bool { return u.Name == t.Name }) && len(p.faults) == before {
-			p.fault(item, fmt.Sprintf("templates[%d]", i), "template %s stands here twice", t.Name)
+			p.fault(item, fmt.Sprintf("templates[%d]", i), "template %s appears twice", t.Name)
 		}
 		all = append(all, t)
 	}

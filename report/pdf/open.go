@@ -67,7 +67,7 @@ func (s *Sealed) signature(b []byte) error {
 	}
 	open, after, rest := n[0], n[1], n[2]
 	if open < 0 || after < open+2 || after > len(b) || b[open] != '<' || b[after-1] != '>' {
-		return fmt.Errorf("the signature is not where it says")
+		return fmt.Errorf("the signature is not at its stated position")
 	}
 	if after-open > maxSignature {
 		return fmt.Errorf("a signature of %d bytes", after-open)

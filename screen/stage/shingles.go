@@ -84,7 +84,7 @@ func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool)
 		}
 		shared := float64(n[2])
 		if n[2] > min(n[0], n[1]) {
-			return errors.New("more shingles in common than one of both has: the notes of one pass are added up once")
+			return errors.New("more shared shingles than one of the documents has: add up the notes of a pass only once")
 		}
 		r, a, b := shared/float64(n[0]+n[1]-n[2]), shared/float64(n[0]), shared/float64(n[1])
 		if v := r; v < threshold && (!contained || max(a, b) < threshold) {

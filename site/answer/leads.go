@@ -465,7 +465,7 @@ func (d *leadDocument) places() []concordat.Span {
 func (k *known) places(passages []concordat.RevealPassage) error {
 	for i, p := range passages {
 		if p.Text != "" || !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span == p.Span }) {
-			return refuse(concordat.ReasonGate, "passage %d is not shown: it is no place that was told", i)
+			return refuse(concordat.ReasonGate, "passage %d is not shown: the answer did not name it as a place", i)
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 }
 
 // errUntold is the common error for everything undisclosed.
-var errUntold = unknown("no such document was told in this job")
+var errUntold = unknown("no answer of this job named such a document")
 
 // knownOrLead also accepts a document named only for its meaning.
 func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
@@ -292,7 +292,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 		}
 	}
 	if len(best) == 0 {
-		return nil, unknown("none of these sentences was told in this job")
+		return nil, unknown("no answer of this job named any of these sentences")
 	}
 	if evidenceOf(all) < leastEvidence {
 		return nil, refuse(concordat.ReasonGate, "what matches may be chance")

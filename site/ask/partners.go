@@ -258,7 +258,7 @@ func reasonWords(r concordat.Reason) string {
 	case concordat.ReasonEpoch:
 		return "it has no fingerprints of this key period"
 	case concordat.ReasonScheme:
-		return "its fingerprints are made another way"
+		return "its fingerprints are made in another way"
 	case concordat.ReasonGate:
 		return "too little matches to be shown"
 	case concordat.ReasonUnknown:

@@ -35,7 +35,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.api, a, get("get-meaning", "/meaning", "How rewritten and translated text is found: leads, index by meaning, encoder"), meaningAPI(w).tell)
 	register(w.api, a, operation{id: "change-meaning", method: http.MethodPatch, path: "/admin/meaning",
 		summary: "Change how rewritten and translated text is found, while the site is served",
-		text:    "Answers at once. Making the index and installing the encoder go on in the background: get-meaning tells how far they are. Fields that are absent stay as they are.",
+		text:    "Answers at once. The index is made and the encoder installed in the background: get-meaning shows the progress. Fields that are absent stay as they are.",
 		scope:   scopeSettings, roles: pages.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
 	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",

@@ -47,7 +47,7 @@ func apiOfInbox(w api, a huma.API) {
 		scopeRead, pages.Overseers, http.StatusOK), i.all)
 	register(w, a, whole("get-inbox-notification", http.MethodGet, "/admin/inbox/{id}", "One notification with its answers", "", scopeRead,
 		pages.Overseers, http.StatusOK), i.shown)
-	register(w, a, whole("replay-answers", http.MethodPost, "/admin/inbox/{id}/replay", "Send again the answers that were given up",
+	register(w, a, whole("replay-answers", http.MethodPost, "/admin/inbox/{id}/replay", "Resend the answers that could not be delivered",
 		"They are retried for another three days.", scopeSettings, pages.Administrators, http.StatusAccepted), i.replay)
 }
 

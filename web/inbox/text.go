@@ -91,7 +91,7 @@ func (d *Inbox) at(ctx context.Context, n store.Notification, address, media str
 		return j, 0, err
 	}
 	if len(items) == 0 {
-		return j, 0, refuse("The page %s names no text.", address)
+		return j, 0, refuse("The page %s links to no text.", address)
 	}
 	return d.first(items[:min(len(items), maxTried)], func(t thing) (site.Job, int64, error) { return d.at(ctx, n, t.ID, t.Media, false) })
 }
@@ -164,7 +164,7 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j s
 	hash, size, err := d.w.Options().Files.Put(ctx, r.Body, d.w.Options().MaxUpload)
 	switch {
 	case errors.Is(err, fetch.ErrLarge), errors.Is(err, concordat.ErrInvalid):
-		return j, 0, refuse("%s is larger than the site takes.", r.URL)
+		return j, 0, refuse("%s is larger than the site accepts.", r.URL)
 	case errors.Is(err, concordat.ErrDiskFull):
 		return j, 0, err
 	case err != nil: // the connection was interrupted

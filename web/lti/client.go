@@ -81,7 +81,7 @@ func (o Options) dial(_, address string, _ syscall.RawConn) error {
 		return nil
 	}
 	if !outbound.PublicAddress(address) {
-		return fmt.Errorf("%w: %s is an address inside", concordat.ErrRefused, address)
+		return fmt.Errorf("%w: %s is a private address", concordat.ErrRefused, address)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (r *rolling) may(nodes []coord.NodeID) error {
 			errs = append(errs, err)
 		}
 		if r.command == "" && !r.w.Seen.Live[n].Supervised {
-			errs = append(errs, fmt.Errorf("node %s runs under no service manager that would start it again: give --command, or start it with serve --supervised: %w", n, concordat.ErrRefused))
+			errs = append(errs, fmt.Errorf("node %s is not run by a service manager that would restart it: give --command, or start it with serve --supervised: %w", n, concordat.ErrRefused))
 		}
 	}
 	return errors.Join(errs...)

@@ -160,7 +160,7 @@ lengths how many originals are found again and how many texts must be measured.`
 	}
 	fl := c.Flags()
 	fl.StringVar(&library, "library", "", "library of the texts")
-	fl.StringVar(&file, "file", "", "file of the texts, one a line")
+	fl.StringVar(&file, "file", "", "file with the texts, one per line")
 	fl.StringVar(&measure, "measure", "jaccard", "jaccard, cosine or edit")
 	fl.Float64Var(&o.Short.Threshold, "threshold", 0.4, "minimum similarity")
 	fl.IntVar(&o.Short.Edits, "edits", 0, "also find texts this many edits apart")
