@@ -147,7 +147,7 @@ func TestUploadBombs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}), http.StatusOK) // the name is cut
+	}), http.StatusOK) // the name is truncated
 	r := p.Request(http.MethodGet, "/checks", nil)
 	r.Header.Set("X-Long", strings.Repeat("x", 2<<20))
 	resp, err := p.Do(r)
@@ -181,7 +181,7 @@ func TestForgedAndReplayed(t *testing.T) {
 	p.Post("/first", http.StatusOK, form)
 	d.Visitor(t).Post("/first", http.StatusNotFound, form)
 	d.Visitor(t).Get(link, http.StatusNotFound)
-	for pattern, decision := range routeDecisions { // no page of another site makes a browser act here
+	for pattern, decision := range routeDecisions { // another site's page cannot make a browser act here
 		if !strings.HasPrefix(pattern, "POST ") || decision == "" {
 			continue
 		}
@@ -339,7 +339,7 @@ func TestPublic(t *testing.T) {
 	cancelAll(t, d)
 	eve.Upload(http.StatusOK, nil, "two.txt", "two")
 	cancelAll(t, d)
-	// Four documents came from this address: the other account's quota does not help.
+	// This address has submitted four documents, so the other account's quota does not help.
 	page = bo.Upload(http.StatusTooManyRequests, nil, "three.txt", "three")
 	if !strings.Contains(page, "documents in 24 hours: 0 of 4 left; this will fit again at 2") {
 		t.Errorf("the quota is not explained:\n%s", page)
@@ -357,7 +357,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// cancelAll ends every check.
+// cancelAll cancels every check.
 func cancelAll(t *testing.T, d *webtest.Site) {
 	t.Helper()
 	tasks, err := d.Store.Checks.Tasks(t.Context(), 0, 0)
@@ -547,7 +547,7 @@ func TestDelete(t *testing.T) {
 	}
 	call(olga.Program("read"), `{"reason":"x","tasks":["`+string(id)+`"]}`, http.StatusForbidden)
 	eraser := olga.Program("erase")
-	call(eraser, `{"reason":"x","library":"theses","documents":["folios.txt"]}`, http.StatusForbidden) // an administrator's
+	call(eraser, `{"reason":"x","library":"theses","documents":["folios.txt"]}`, http.StatusForbidden) // this requires an administrator
 	call(eraser, `{"reason":"x","tasks":["`+string(id)+`"]}`, http.StatusOK)
 	if out.State != "done" || out.Receipt.Done.IsZero() {
 		t.Errorf("answer %+v", out)

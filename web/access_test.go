@@ -384,8 +384,7 @@ func literal(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// operations returns, by METHOD PATH, the scope of each API operation and the roles that may use it, in the form of
-// apiDecisions.
+// operations returns the scope and the permitted roles of each API operation, by METHOD PATH, in the form of apiDecisions.
 func operations(t *testing.T, d *webtest.Site) map[string]string {
 	t.Helper()
 	var doc struct {
@@ -562,13 +561,14 @@ func TestTokensAtEveryOperation(t *testing.T) {
 	}
 }
 
-// formats are queries for each format of a report; each names a source.
+// formats contains a query for each format of a report; each query selects a source.
 var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" + aSource, "?format=html&" + aSource, "?format=text&" +
 	aSource, "?format=pdf&" + aSource}
 
 const aSource = "site=here&library=theses&document=folios.txt"
 
-// reads requests every GET route of a check, pages and API alike, with the user's browser or token, and returns the answers by pattern.
+// reads requests every GET route of a check from the pages and the API, with the user's browser or token, and returns the answers by
+// pattern.
 func reads(t *testing.T, p *webtest.Person, prog *webtest.Program, id concordat.TaskID) map[string]*http.Response {
 	t.Helper()
 	out := map[string]*http.Response{}
@@ -651,7 +651,7 @@ func body(t *testing.T, resp *http.Response) string {
 // TestSubmittersView: every route shows a submitter exactly what the policy permits, and each reading is recorded in the audit.
 func TestSubmittersView(t *testing.T) {
 	t.Parallel()
-	const wording, name = "had begun to fade", "On folios" // words of the source; the submission has others there
+	const wording, name = "had begun to fade", "On folios" // words of the source where the submission has different words
 	essay := strings.Replace(webtest.Folios, "had begun to fade", "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, c := range []struct {
@@ -723,7 +723,7 @@ func TestSubmittersView(t *testing.T) {
 	}
 }
 
-// TestEveryReadingIsAudited: reading a report leaves an audit entry, whatever the route.
+// TestEveryReadingIsAudited: reading a report through any route adds an audit entry.
 func TestEveryReadingIsAudited(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -735,7 +735,7 @@ func TestEveryReadingIsAudited(t *testing.T) {
 		if !strings.HasPrefix(pattern, "GET /checks/{id}") {
 			continue
 		}
-		// A new reader each time, because someone who reads several parts of a report is recorded only once in a while.
+		// Each request has a new reader, because repeated reading of parts of a report by one person is recorded only at intervals.
 		reader := d.SignedIn(t, "reader of "+pattern, store.RoleOfficer)
 		before := d.Readings(t)
 		_, path := filled(pattern, string(id))

@@ -10,7 +10,7 @@ import (
 	"concordat/web"
 )
 
-// FuzzAdded: whatever a form contains, the resulting document has a valid name, id and date.
+// FuzzAdded: for any form, the resulting document has a valid name, ID and date.
 func FuzzAdded(f *testing.F) {
 	for _, s := range []string{
 		"--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\n2019/042\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\ntext\r\n--b--\r\n",

@@ -22,8 +22,8 @@ import (
 	"concordat/webhook"
 )
 
-// TestProbingIsSeen: a partner that keeps asking about variants of a sentence is named in the log, on its page and by a webhook
-// of the site; one that asks about several drafts of a text is not.
+// TestProbingIsSeen: a partner that keeps asking about variants of a sentence is reported in the log, on its page and through a webhook
+// of the site; a partner that asks about several drafts of a text is not.
 func TestProbingIsSeen(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -36,7 +36,7 @@ func TestProbingIsSeen(t *testing.T) {
 	}
 	must(d.Store.Partners.AddPartner(ctx, store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}))
 	adam := d.SignedIn(t, "adam", store.RoleAdministrator)
-	var told []string // by the webhook
+	var told []string // received by the webhook
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		told = append(told, string(b))

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// TestAlertPages: an officer sees what later documents matched on both sides, reads an alert, and marks it as handled.
+// TestAlertPages: an officer sees the later matches on both sides, reads an alert, and marks it as handled.
 func TestAlertPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -63,7 +63,7 @@ func TestAlertPages(t *testing.T) {
 		t.Errorf("audit %v", n)
 	}
 	d.SignedIn(t, "sue", store.RoleSubmitter).Get(path(told), http.StatusForbidden)
-	// Passages of a text other than the alert's are not shown.
+	// No passages are shown if the document has a text other than the alert's.
 	if err := d.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "folios.txt", Text: "Quite another text stands here by now, and it says nothing of leaves."}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {

@@ -327,7 +327,7 @@ func notified(t testing.TB, d *webtest.Site) {
 	}
 }
 
-// showSettings gives a site a setting of each form, an index under construction, and an encoder that could not be fetched.
+// showSettings adds to a site a setting of each form, an unfinished index, and an encoder that could not be downloaded.
 func showSettings(o *web.Options) {
 	yesNo := []string{"true", "false"}
 	all := []settings.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},

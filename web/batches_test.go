@@ -50,7 +50,7 @@ func TestBatchPages(t *testing.T) {
 		t.Error("markup of a name, or a form that a submitter may not use")
 	}
 	ann.Wants(ann.Get("/checks/"+b.ID+"-1/report", http.StatusOK), "another document of this batch")
-	// Possibly hidden text is reported both where documents are listed and in the report.
+	// Possibly hidden text is reported both in the list of documents and in the report.
 	flagged := `class="warned" href="/checks/` + b.ID + `-4#flags"`
 	ann.Wants(page, flagged)
 	ann.Wants(ann.Get("/checks?in="+b.ID, http.StatusOK), flagged)
@@ -91,7 +91,7 @@ func TestBatchPages(t *testing.T) {
 	officer.Wants(officer.Post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "olga")
 	officer.Post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
 
-	// Once more, later.
+	// Schedule a recheck.
 	ann.Wants(ann.Post("/rechecks", http.StatusOK, url.Values{"kind": {"batch"}, "target": {b.ID}, "every": {"30"}}), "Next time")
 	ann.Post("/rechecks", http.StatusOK, url.Values{"kind": {"check"}, "target": {b.ID + "-1"}, "every": {"0"}, "on": {"2030-01-02"}})
 	ann.Wants(ann.Get("/rechecks?check="+b.ID+"-1", http.StatusOK), "2030-01-02", "every 30 days")
@@ -107,7 +107,7 @@ func TestBatchPages(t *testing.T) {
 	}
 }
 
-// readsPair reads a pair of the batch of TestBatchPages side by side, and decides on it there.
+// readsPair reads a pair of TestBatchPages' batch side by side and decides on it there.
 func readsPair(p *webtest.Person, path, id string) {
 	p.T.Helper()
 	p.Wants(p.Get(path+"/pairs/1/2?format=html", http.StatusOK), "another document of this batch", "similarity report")
@@ -132,7 +132,7 @@ func readsPair(p *webtest.Person, path, id string) {
 			p.T.Errorf("the page tells names that are hidden:\n%s", page)
 		}
 	}
-	// A form cannot lead back to another site.
+	// A form cannot redirect to another site.
 	p.Wants(p.Post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"rules"}, "back": {"//elsewhere.example/batches/x/pairs/1/2"}}),
 		`id="pairs-list"`)
 	// The lists contain all pairs, in the order of the larger share, the smaller share and the name.
@@ -219,7 +219,7 @@ func TestBatchAPI(t *testing.T) {
 	bob.Call("POST", at+"/again", http.StatusOK, &b)
 	d.AwaitBatch(t, b.ID)
 	bob.Call("POST", at+"/cancel", http.StatusOK, &b)
-	// Somebody else's batch does not exist.
+	// For other people, the batch does not exist.
 	cyd := d.SignedIn(t, "cyd", store.RoleSubmitter).Program("read", "check")
 	for _, path := range []string{"", "/pairs", "/clusters"} {
 		cyd.Call("GET", at+path, http.StatusNotFound, &webtest.Problem{})
@@ -261,7 +261,7 @@ func TestBatchByKeyboard(t *testing.T) {
 	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	dir := t.TempDir()
 	var files []string
-	// The order matters: documents are numbered as they come, and the link of a pair contains the numbers.
+	// The order matters: documents are numbered in the order of submission, and the link of a pair contains the numbers.
 	for _, f := range [][2]string{{"a.txt", ledger + webtest.Folios}, {"b.txt", keeper + ledger}} {
 		path := filepath.Join(dir, f[0])
 		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {
@@ -361,7 +361,7 @@ func TestBatchRules(t *testing.T) {
 	officer.Wants(officer.Get("/checks/"+id+"-1/report?format=csv", http.StatusOK), `,"no","quote",`)
 }
 
-// TestBatchBarred: a site that keeps nothing of submissions accepts no batch.
+// TestBatchBarred: a site that keeps no submissions accepts no batch.
 func TestBatchBarred(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat(webtest.Folios+" ", 3)

@@ -28,7 +28,7 @@ const (
 		`became home to two masters, from whom the court bought ruby goblets ten years afterwards.`
 )
 
-// leadBatch submits a batch of ann's with two documents, one of which says in other words what the other says, and returns its path.
+// leadBatch submits a batch of two documents as ann and returns its path; one document restates the other in different words.
 func leadBatch(t *testing.T, d *webtest.Site) string {
 	t.Helper()
 	files := store.OpenFiles(filepath.Join(d.Dir, "originals"))

@@ -75,7 +75,7 @@ func TestBatchSeen(t *testing.T) {
 	}
 }
 
-// seesBatch tries the pages and tables of a batch.
+// seesBatch requests the pages and tables of a batch.
 func seesBatch(p *webtest.Person, path string, wording, pair, share bool) {
 	p.T.Helper()
 	want := http.StatusForbidden

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// TestHandingInInBrowser: several files are submitted one by one, among them a bad one and one cut off by a lost connection.
+// TestHandingInInBrowser: several files are submitted one by one, including a bad file and one interrupted by a lost connection.
 func TestHandingInInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -109,7 +109,7 @@ func TestProgressInBrowser(t *testing.T) {
 	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "the site is starting or stopping") {
 		t.Errorf("the page says %q", words)
 	}
-	// The site closes its streams as for a restart, and then someone works.
+	// The site closes its streams as during a restart; then a worker processes the check.
 	d.Web.EndStreams()
 	if err := chromedp.Run(ctx, webtest.Until(`document.querySelector("[data-words]").textContent.includes("Connection")`),
 		webtest.Shot(t, "lost", 1200)); err != nil {
@@ -300,7 +300,7 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
 	bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
 	bo.Post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
-	// Each time, the notices appear first, and then the parts of the page.
+	// Each time, the notices appear first, followed by the parts of the page.
 	if err := chromedp.Run(ctx, chromedp.WaitVisible(".toast:nth-child(4)", chromedp.ByQuery),
 		webtest.ReadText(".toasts", &told),
 		webtest.Until(`document.querySelector("#remarks .remark:nth-child(2)")`), webtest.Until(`document.querySelector("#decided").textContent.includes("ada")`),

@@ -13,8 +13,7 @@ import (
 	"concordat/internal/webtest"
 )
 
-// TestInBrowser goes from the first link to a report, with the keyboard alone, on a wide and on a
-// narrow screen.
+// TestInBrowser proceeds from the first link to a report using only the keyboard, on a wide and on a narrow screen.
 func TestInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
@@ -56,7 +55,7 @@ func TestInBrowser(t *testing.T) {
 			chromedp.Click(`button[value="exclude-source"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`.toast button[value="undo"]`, chromedp.ByQuery),
 			webtest.Shot(t, "excluded", width),
-			chromedp.Click(`#sources details.not-counted > summary`, chromedp.ByQuery), // what does not count is collapsed
+			chromedp.Click(`#sources details.not-counted > summary`, chromedp.ByQuery), // passages that do not count are collapsed
 			chromedp.WaitVisible(`button[value="include-source"]`, chromedp.ByQuery),
 			chromedp.Click(`button[value="include-source"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="exclude-source"]`, chromedp.ByQuery),

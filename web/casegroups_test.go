@@ -59,7 +59,7 @@ func TestInboxGroups(t *testing.T) {
 	olga.Get("/checks?in=nothing", http.StatusNotFound)
 	sue.Get("/checks?in="+batch, http.StatusNotFound)
 	sue.Get("/checks?in="+archive, http.StatusNotFound)
-	// Users who may not see what reports say cannot learn it from sorting or filtering.
+	// Sorting and filtering reveals nothing to users who may not see the figures.
 	d.CheckedBy(t, sue, "a copy", webtest.Folios)
 	d.CheckedBy(t, sue, "own words", keeper)
 	if got := strings.Join(rows(sue, "sort=share&least=50"), ", "); got != "own words, a copy" {

@@ -67,7 +67,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// testNamed: pages and reports call people by the names that they gave, and two people of the same name also by their accounts.
+// testNamed: pages and reports show the names that people gave, and two people with the same name also with their accounts.
 func testNamed(t *testing.T, d *webtest.Site, olga *webtest.Person, id string) {
 	t.Helper()
 	name := func(account, title string) {
@@ -136,7 +136,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if got := sources(second); !strings.Contains(got, name) || !strings.Contains(got, "first essay") {
 		t.Errorf("two submissions do not meet:\n%s", got)
 	}
-	// A repeated check of the first does not match itself, and the second still matches it.
+	// A recheck of the first submission does not match itself, and the second still matches it.
 	olga.Post("/rechecks", http.StatusOK, url.Values{"kind": {store.RecheckCheck}, "target": {string(first)},
 		"on": {time.Now().Format(time.DateOnly)}})
 	if err := d.Batches.Rechecks(t.Context()); err != nil {
@@ -154,7 +154,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if strings.Contains(sources(again), name) {
 		t.Error("a repeated check is compared with its own submission")
 	}
-	// A repeated check is the same case with the same document, which is already there.
+	// A recheck belongs to the same case, whose document is already in the library.
 	if got := prog.Exchange(http.MethodGet, "/checks/"+string(again)+"/library", "", http.StatusOK); got["state"] != "added" {
 		t.Errorf("of a repeated check: %v", got)
 	}
@@ -165,7 +165,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	if err != nil || l.Documents != 1 {
 		t.Errorf("%d documents, %v; want one of the case", l.Documents, err)
 	}
-	// Once removed, it no longer matches.
+	// After its removal, it no longer matches.
 	sue.Post(path, http.StatusForbidden, url.Values{"action": {"remove"}})
 	olga.Wants(olga.Post(path, http.StatusOK, url.Values{"action": {"remove"}}), "removed the submission from its library", "Add to library")
 	olga.Post(path, http.StatusNotFound, url.Values{"action": {"remove"}})

@@ -24,8 +24,7 @@ import (
 	"concordat/web"
 )
 
-// boundSite returns a site with the real server and listener of the pages, which allow most connections and give a request that time to
-// arrive.
+// boundSite returns a site with the real server and listener of the pages, which allow most connections and the given time for a request.
 func boundSite(t *testing.T, most int, request time.Duration) (d *webtest.Site, l net.Listener) {
 	t.Helper()
 	d = webtest.New(t, true)
@@ -140,7 +139,7 @@ func TestSlowRequests(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a slow stranger is still there: %v", err)
 	}
-	// If a program's JSON body does not arrive completely, the answer is a problem.
+	// If a program's JSON body remains incomplete, the answer is a problem.
 	p := d.SignedIn(t, "olga", store.RoleOfficer)
 	token := p.Program(people.Scopes...).Token
 	resp := half(t, d, "POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{")

@@ -40,7 +40,7 @@ func TestExample(t *testing.T) {
 	ada.Wants(ada.Post("/example", http.StatusOK, remove), "Try it with an example")
 	ada.Get("/libraries/example", http.StatusNotFound)
 	ada.Get("/checks/"+id, http.StatusNotFound)
-	// A site with checks of its own is not offered it.
+	// The example is not offered on a site with checks of its own.
 	d.CheckedBy(t, ada, "own", ledger)
 	if strings.Contains(ada.Get("/checks", http.StatusOK), "/example") {
 		t.Error("a site with checks is offered the example")

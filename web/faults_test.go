@@ -29,7 +29,7 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 		concordat.Consulted{Site: "SOUTH", Library: "grants", Asked: 7, Answered: 6}, concordat.Consulted{Site: "NORTH", Library: "calls"})
 	d.AddFinished(t, "part", "olga", f)
 	olga.Wants(olga.Get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from South &lt;Site&gt;</a>`)
-	for id, c := range map[concordat.TaskID]concordat.Consulted{ // everything sent was answered, and yet not everything is known
+	for id, c := range map[concordat.TaskID]concordat.Consulted{ // all sent questions were answered, but not everything is known
 		"shards": {Missing: []concordat.ShardID{"3"}}, "capped": {Capped: 1}, "unready": {Level: concordat.ShowOverlap, Unready: 0.5},
 		"withheld": {Level: concordat.ShowOverlap, Withheld: 2},
 	} {

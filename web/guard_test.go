@@ -83,7 +83,7 @@ func TestPanic(t *testing.T) {
 	}
 	held("half an answer", 3, "half way")
 
-	how = http.ErrAbortHandler // cut off on purpose: no fault of the program
+	how = http.ErrAbortHandler // aborted on purpose: not a fault of the program
 	if resp, err = p.Client.Get(d.URL + "/checks/" + string(id) + "/report?format=json"); err == nil {
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()

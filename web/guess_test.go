@@ -21,7 +21,7 @@ import (
 
 const secretOfBo = "a heron stands in the reeds"
 
-// guarded returns a site with the accounts bo and zoe, both with the password secretOfBo, behind a proxy that reports addresses.
+// guarded returns a site behind a proxy that reports addresses, with the accounts bo and zoe, whose password is secretOfBo.
 func guarded(t *testing.T, cost passwords.Cost) (d *webtest.Site, bo *webtest.Person) {
 	t.Helper()
 	d = webtest.NewWith(t, true, func(o *web.Options) {

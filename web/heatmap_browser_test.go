@@ -99,8 +99,8 @@ func TestHeatMapNames(t *testing.T) {
 	}
 }
 
-// drawnBatch stores a finished batch of n documents, every second of which shares a part with its predecessor; they have the given
-// dates in turn, some with a time of day, or none.
+// drawnBatch stores a finished batch of n documents, in which every second document shares a part with its predecessor. The documents
+// have the given dates in rotation: some include a time of day, and some are empty.
 func drawnBatch(t *testing.T, d *webtest.Site, n int, dates ...string) (path string) {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())

@@ -165,7 +165,7 @@ func TestFilterOfLaterPages(t *testing.T) {
 	err := chromedp.Run(ctx,
 		webtest.SignIn(t, d, "ada", store.RoleOfficer),
 		chromedp.Navigate(d.URL+"/checks/one?lead-kind=summary"),
-		chromedp.WaitReady("#sheet-2", chromedp.ByQuery), // made by the script
+		chromedp.WaitReady("#sheet-2", chromedp.ByQuery), // created by the script
 		webtest.Loaded(),
 		chromedp.Evaluate(`document.querySelector("#sheet-2").scrollIntoView()`, nil),
 		chromedp.WaitReady("#tL1", chromedp.ByQuery),

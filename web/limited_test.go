@@ -65,7 +65,7 @@ func TestLimitedExports(t *testing.T) {
 	}
 }
 
-// raw returns the body of what a program reads.
+// raw returns the body of the answer to a program's request.
 func raw(t *testing.T, d *webtest.Site, p *webtest.Program, path string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)

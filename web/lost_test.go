@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as having none, because
-// the officer decides by what is shown.
+// TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as if it had none, because the officer's
+// decision depends on what is shown.
 func TestRequestsNeedTheStore(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -68,7 +68,7 @@ func TestKeysNeedTheStore(t *testing.T) {
 		t.Errorf("%d checks, want the one", n)
 	}
 	d.SQL(t, "UPDATE repeatable SET answer = '{' WHERE key = 'key-1'")
-	hand(http.StatusInternalServerError) // an answer that cannot be read is not an empty one
+	hand(http.StatusInternalServerError) // an unreadable answer is not an empty one
 	d.SQL(t, "CREATE TRIGGER kept BEFORE UPDATE ON repeatable BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END")
 	program.Call("POST", "/api/v1/checks", http.StatusInternalServerError, &webtest.Problem{},
 		webtest.WithFiles("key-2", "essay.txt", webtest.Folios))

@@ -196,7 +196,7 @@ func uni(p *idp) web.Provider {
 		DefaultRole: store.RoleSubmitter, AccountClaim: "preferred_username", Create: true, ClockSkew: time.Minute}
 }
 
-// try signs in at the provider and returns the page where that ends.
+// try signs in at the provider and returns the resulting page.
 func try(p *webtest.Person, want int) string {
 	p.T.Helper()
 	return p.Get("/login/oidc/uni?next=/account", want)
@@ -308,7 +308,7 @@ func TestProviderLies(t *testing.T) {
 	if all := d.accounts(t); len(all) > 0 {
 		t.Errorf("accounts were made: %v", all)
 	}
-	p.set(func() { p.lie = claim("exp", time.Now().Add(-30*time.Second).Unix()) }) // within the skew
+	p.set(func() { p.lie = claim("exp", time.Now().Add(-30*time.Second).Unix()) }) // within the tolerated difference
 	try(d.Visitor(t), http.StatusOK)
 }
 
@@ -336,7 +336,7 @@ func TestProviderState(t *testing.T) {
 		}
 		return u
 	}
-	// begin starts a sign-in at the provider and returns the path by which the browser comes back.
+	// begin starts a sign-in at the provider and returns the path to which the browser returns.
 	begin := func(who *webtest.Person, at *idp, name string) string {
 		t.Helper()
 		to := location(who, "/login/oidc/"+name)
@@ -545,7 +545,7 @@ func TestPasswordForAdministratorsOnly(t *testing.T) {
 	ada.Post("/logout", http.StatusSeeOther, nil)
 }
 
-// TestLoginInBrowser goes to a provider and back.
+// TestLoginInBrowser signs in at a provider and returns.
 func TestLoginInBrowser(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)

@@ -25,7 +25,7 @@ type peopleWay struct {
 	token  func(name string, scopes ...string) int
 }
 
-// pageWay changes accounts through the pages. A success redirects or shows a link once.
+// pageWay changes accounts through the pages. On success, a page redirects, or shows a link only once.
 func pageWay(p *webtest.Person) peopleWay {
 	post := func(path string, fields url.Values) int {
 		r := p.Request(http.MethodPost, path, strings.NewReader(fields.Encode()))

@@ -228,8 +228,8 @@ func TestStatic(t *testing.T) {
 	if robots := p.Get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
 		t.Errorf("robots.txt is %q", robots)
 	}
-	// Pages name a file by its content: under that name it is kept for good, compressed; under the name of another version it is served
-	// but not kept.
+	// Pages refer to a file by its content: under that name it is cached permanently and compressed; under the name of another version it
+	// is served but not cached.
 	_, named, _ := strings.Cut(p.Get("/login", http.StatusOK), `href="/static/style.`)
 	digest, _, _ := strings.Cut(named, ".css")
 	for _, one := range []struct{ name, kept string }{{digest, "public, max-age=31536000, immutable"}, {"0000000000000000", "no-cache"}} {
@@ -284,7 +284,7 @@ func TestHugeTitles(t *testing.T) {
 	ada.Wants(ada.Post("/people/a%2Fb%20c", 200, url.Values{"action": {"disable"}}), "disabled")
 }
 
-// TestIdlePlaces: the menu offers the cluster and the schemes only if there are several machines or schemes; the pages exist regardless.
+// TestIdlePlaces: the menu contains the cluster and schemes pages only if there are several machines or schemes; the pages always exist.
 func TestIdlePlaces(t *testing.T) {
 	t.Parallel()
 	alone := webtest.NewWith(t, true, func(o *web.Options) { o.Nodes = nil })

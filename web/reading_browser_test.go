@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// inView waits until an element is within the window; otherwise the error says where it is.
+// inView waits until an element is within the window; if it fails, the error states where the element is.
 func inView(selector string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		at := `JSON.stringify((() => {
@@ -77,7 +77,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.KeyEvent("p"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
 			webtest.ReadText(".dock .bar2 span", &again),
-			chromedp.KeyEvent("p"), // back around to the last, on a page of the text that is not loaded yet
+			chromedp.KeyEvent("p"), // wraps around to the last passage, on a page of the text that is not loaded yet
 			chromedp.WaitVisible(`.dock [data-passage="80"]`, chromedp.ByQuery),
 			inView("#m80"),
 			chromedp.KeyEvent(kb.Escape),
@@ -100,7 +100,7 @@ func TestReadingInBrowser(t *testing.T) {
 			webtest.Loaded(), // before that, the keys do nothing
 			webtest.Fits(&wide2),
 			webtest.Shot(t, "compare", width),
-			inPane("#here", "#h1"), inPane("#there", "#t1"), // it opens at the first place
+			inPane("#here", "#h1"), inPane("#there", "#t1"), // it opens at the first passage
 			chromedp.KeyEvent("n"),
 			inPane("#here", "#h2"), inPane("#there", "#t2"),
 			view(t, "compare-second", width),

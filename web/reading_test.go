@@ -87,7 +87,7 @@ func TestReading(t *testing.T) {
 		!strings.Contains(page, "No sources found") {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
-	// The audit records once, for all parts, that she read it.
+	// The audit contains one entry for all parts that she read.
 	lines, err := d.Store.Audit.Audit(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	if strings.Contains(page, stale) || seq == nil {
 		t.Fatalf("stale though the rules are the same:\n%s", page)
 	}
-	// Another verdict while bo looks at this one.
+	// Ada gives another verdict while bo looks at this one.
 	ada.Post("/checks/one/notes", http.StatusOK, verdict)
 	bo.Post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}, "verdict": {seq[1]}})
 	bo.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"signoff"}})

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// TestIncomingRequests: an officer sees who asks for which words of which document and why, and decides.
+// TestIncomingRequests: an officer sees which partner requests which words of which document, and why, and decides.
 func TestIncomingRequests(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -73,7 +73,7 @@ func TestIncomingRequests(t *testing.T) {
 	}
 }
 
-// TestAskPartner: an officer asks a partner for the words of a passage, waits, and reads them.
+// TestAskPartner: an officer requests the words of a passage from a partner, waits, and reads them.
 func TestAskPartner(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -66,7 +66,7 @@ func TestWatching(t *testing.T) {
 		t.Error("a check that nobody watches is in the list")
 	}
 	olga.Wants(olga.Get("/checks/"+watched, http.StatusOK), "Stop watching")
-	// A finished check is watched from then on.
+	// A finished check is watched from now on.
 	olga.Wants(olga.Get("/checks/"+plain, http.StatusOK), "Keep watching")
 	sue.Post("/checks/"+plain+"/watch", http.StatusForbidden, url.Values{"action": {"watch"}})
 	olga.Post("/checks/"+plain+"/watch", http.StatusOK, url.Values{"action": {"watch"}})
@@ -93,7 +93,7 @@ func TestWatching(t *testing.T) {
 	if n := d.Actions(t); n["check_watched"] != 2 || n["watch_ended"] != 2 {
 		t.Errorf("audit %v", n)
 	}
-	// Without its text there is nothing to compare.
+	// A check without its text cannot be watched.
 	olga.Upload(http.StatusOK, url.Values{"text": {ledger}, "title": {"dropped"}, "no_store": {"yes"}})
 	dropped := string(d.Await(t)["dropped"])
 	olga.Wants(olga.Post("/checks/"+dropped+"/watch", http.StatusConflict, url.Values{"action": {"watch"}}), "is not kept")

@@ -19,7 +19,7 @@ import (
 	"concordat/web/message"
 )
 
-// TestBadFilesKeepNoOtherBack: an unreadable file becomes a check of its own that says why, in the reader's language.
+// TestBadFilesKeepNoOtherBack: an unreadable file becomes a check of its own that states the reason in the reader's language.
 func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -252,7 +252,7 @@ func TestOneSubmission(t *testing.T) {
 		t.Errorf("originals %v, %v", files, err)
 	}
 	olga.Wants(olga.Get("/checks/"+string(id), http.StatusOK), "annex.txt", "<h1>Thesis with annex")
-	// The contents of an archive are one submission too, if people say so.
+	// The contents of an archive also form one submission if requested.
 	olga.Upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
 	all := d.Await(t)["all.many"]
 	if task, err := d.Store.Checks.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {

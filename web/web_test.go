@@ -160,7 +160,7 @@ func TestQueueIsExplained(t *testing.T) {
 	if page := p.Post(last+"/cancel", http.StatusOK, nil); !strings.Contains(page, "Cancelled by ada") {
 		t.Errorf("not cancelled:\n%s", page)
 	}
-	p.Jar = nil // Chinese, and not signed in
+	p.Jar = nil // view the sign-in page in Chinese
 	r := p.Request(http.MethodGet, "/login", nil)
 	r.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
 	if page := p.Send(r, http.StatusOK); !strings.Contains(page, `lang="zh-Hans"`) || !strings.Contains(page, "密码") {

@@ -83,7 +83,7 @@ func TestWholePages(t *testing.T) {
 	}
 }
 
-// tables returns the names of the tables of the store.
+// tables returns the names of the store's tables.
 func tables(t *testing.T, d *webtest.Site) (names []string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(d.Dir, "site.db"))

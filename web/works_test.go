@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestWorks: a source is shown with the work of which it is a text, and the identifiers of the work are the only links; two
-// texts of one work are reported as the same.
+// TestWorks: a source is shown with the work to which its text belongs, and the work's identifiers are the only links; two texts of one
+// work are reported as the same.
 func TestWorks(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -53,8 +53,8 @@ func TestWorks(t *testing.T) {
 	}
 }
 
-// TestOwnWorkProposed: a source whose author has the ORCID iD of the submission's is proposed as the author's own. An officer
-// dismisses the proposal, undoes that, and accepts it; each step is logged, and dismissing does not change a verdict.
+// TestOwnWorkProposed: a source whose author has the same ORCID iD as the submission's author is proposed as the author's own work. An
+// officer dismisses the proposal, undoes that, and accepts it. Each step is logged, and dismissing it does not change a verdict.
 func TestOwnWorkProposed(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -125,7 +125,7 @@ func TestSameNumbers(t *testing.T) {
 		t.Fatalf("%d passages", len(before))
 	}
 	chips := regexp.MustCompile(`<span class="sq( so so[0-9])">([A-Z]+)</span><h3 dir="auto"><a class="only"[^>]*>([^<]*)`)
-	letters := map[string]string{} // by title
+	letters := map[string]string{} // letters of the sources, by title
 	for _, m := range chips.FindAllStringSubmatch(ada.Get("/checks/one", http.StatusOK), -1) {
 		letters[m[3]] = m[1] + m[2]
 	}
@@ -266,7 +266,7 @@ func TestComments(t *testing.T) {
 	if err == nil && !strings.Contains(text, "comment on passage 3") {
 		t.Errorf("the PDF does not say on which passage the comment is:\n%.3000s", text)
 	}
-	// After an exclusion the passage keeps its number, and with it the comment.
+	// After an exclusion the passage keeps its number and therefore its comment.
 	prog.Exchange(http.MethodPost, "/checks/one/exclusions", `{"exclude": true, "source": {"site": "here", "library": "theses", "document": "source-001.txt"}}`,
 		http.StatusOK)
 	var list struct {

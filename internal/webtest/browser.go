@@ -31,7 +31,7 @@ func SessionOf(d *Site, name string) chromedp.Action {
 	})
 }
 
-// browsers is the pool that all tests share.
+// browsers is the pool shared by all tests.
 var browsers chromium.Pool
 
 // Window opens Chromium with the given width.
@@ -44,7 +44,7 @@ func Window(t testing.TB, width int) context.Context {
 func Browser(t testing.TB, base string, width int) (context.Context, func() []string) {
 	t.Helper()
 	ctx := Window(t, width)
-	// An address that begins with data: is a picture of the browser's own, for example a calendar's; the policy refuses all others.
+	// An address beginning with data: is the browser's own image, for example of a calendar; the policy refuses all others.
 	return ctx, chromium.Complaints(ctx, base, "data:")
 }
 
@@ -90,8 +90,8 @@ func ReadText(selector string, to *string) chromedp.Action {
 
 // Shot saves a picture of the page in the folder CONCORDAT_SHOTS, if it is set.
 func Shot(t testing.TB, name string, width int) chromedp.Action {
-	// draw makes a browser draw what it would draw only when in view, because a picture of the whole page includes what is outside the
-	// window.
+	// draw makes a browser draw content that it would otherwise draw only when visible, because a picture of the whole page includes
+	// content outside the window.
 	const draw = `document.styleSheets[0]?.insertRule("* { content-visibility: visible !important; }", document.styleSheets[0].cssRules.length)`
 	return Picture(name, width, func(b *[]byte) chromedp.Action {
 		return chromedp.Tasks{chromedp.Evaluate(draw, nil), chromedp.FullScreenshot(b, 100)}

@@ -40,7 +40,7 @@ func OpenAPIPath() (string, error) {
 	return filepath.Join(dir, "doc", "openapi.json"), err
 }
 
-// openAPI holds the parts of the document that the tests need.
+// openAPI contains the parts of the document that the tests need.
 type openAPI struct {
 	OpenAPI string
 	Paths   map[string]map[string]struct {
@@ -116,7 +116,7 @@ func (doc *openAPI) operation(method, path string) (template string, ok bool) {
 			fits = fits && i < len(got) && (want[i] == got[i] || strings.HasPrefix(want[i], "{"))
 		}
 		if _, has := methods[strings.ToLower(method)]; fits && has {
-			// Of two that fit, take the one with fewer parameters.
+			// If several match, use the one with the fewest parameters.
 			if !ok || strings.Count(template, "{") < strings.Count(path, "{") {
 				return template, true
 			}

@@ -15,8 +15,8 @@ import (
 	"concordat/web"
 )
 
-// plainOriginals accepts files that begin like a PDF and whose pages are separated by form feeds. A letter is a point
-// wide, a page a hundred points.
+// plainOriginals accepts files that begin like a PDF, with form feeds between pages. A letter is one point wide, and a page is a hundred
+// points wide.
 type plainOriginals struct{ files *store.Files }
 
 func (o plainOriginals) read(file string) []string {

@@ -95,7 +95,7 @@ func (s *ScriptedMeaning) SetMeaning(m settings.Meaning) {
 	s.Now = m
 }
 
-// south is a partner that shows words at once, and passages once a person there agrees.
+// south is a partner that shows words immediately, and passages after a person there agrees.
 type south struct {
 	concordat.Partner
 	State atomic.Value // string

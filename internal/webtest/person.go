@@ -26,7 +26,7 @@ func (p *Person) HandBatch(want int, fields url.Values, files ...string) string 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != want {
-		page, _ := io.ReadAll(resp.Body) // for the message only
+		page, _ := io.ReadAll(resp.Body) // for the error message only
 		p.T.Fatalf("a batch: %d, want %d\n%s", resp.StatusCode, want, page)
 	}
 	return resp.Request.URL.Path
@@ -58,7 +58,7 @@ func (p *Person) SendScript(path, key string, want int, fields url.Values, files
 	return out
 }
 
-// misformatted matches the words of fmt about a value that does not fit its message.
+// misformatted matches fmt's output for a value that does not fit its message.
 var misformatted = regexp.MustCompile(`%!([a-zA-Z]\(|\(EXTRA)[^<]{0,40}`)
 
 // Person is a browser without JavaScript.

@@ -160,7 +160,7 @@ func WithFiles(key string, files ...string) func(*http.Request) {
 				_, err = io.WriteString(f, files[i+1])
 			}
 			if err != nil {
-				panic(err) // cannot happen with a buffer
+				panic(err) // writing to a buffer cannot fail
 			}
 		}
 		if err := m.Close(); err != nil {

@@ -64,7 +64,7 @@ func (d *Site) AwaitBatch(t *testing.T, path string) store.Batch {
 		select {
 		case <-t.Context().Done():
 			t.Fatal("it does not end")
-		case <-time.After(20 * time.Millisecond): // another look
+		case <-time.After(20 * time.Millisecond): // look again
 		}
 	}
 }
@@ -181,12 +181,12 @@ func (d *Site) Await(t *testing.T) map[string]concordat.TaskID {
 	}
 	out := map[string]concordat.TaskID{}
 	for _, one := range tasks {
-		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // the document's title may replace its own at any time
+		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // the document's title can replace its own at any time
 		events, stop := d.Queue.Watch(one.ID)
 		for one.State == concordat.TaskQueued || one.State == concordat.TaskRunning {
 			select {
 			case <-events:
-			case <-time.After(100 * time.Millisecond): // one that ended before we watched
+			case <-time.After(100 * time.Millisecond): // a check that ended before watching began
 			}
 			if one, err = d.Store.Checks.Task(t.Context(), one.ID); err != nil {
 				t.Fatal(err)

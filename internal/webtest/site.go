@@ -55,7 +55,7 @@ func addText(s *site.Site) func(context.Context, concordat.LibraryID, web.AddedF
 	}
 }
 
-// newBatches returns the batch queue of a site; the batches' folders are below dir.
+// newBatches returns the batch queue of a site, with the batches' folders below dir.
 func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *batch.Queue {
 	t.Helper()
 	return batch.NewQueue(s, batch.QueueOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
@@ -131,7 +131,7 @@ func After(t testing.TB, f func()) {
 	})
 }
 
-// template makes the folder of a site with a library of one document; copying it costs less than making another.
+// template creates the folder of a site with a library of one document; copying it is cheaper than creating another.
 var template = sync.OnceValues(func() (made string, err error) {
 	if made, err = os.MkdirTemp(dir, "site-"); err != nil {
 		return "", err
@@ -151,7 +151,7 @@ var template = sync.OnceValues(func() (made string, err error) {
 	return made, errors.Join(err, shard.Close(), db.Close())
 })
 
-// openSite opens the store and the index of a site, or creates them.
+// openSite opens or creates the store and the index of a site.
 func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profile.Profiler, error) {
 	db, err := store.Open(ctx, filepath.Join(dir, "site.db"))
 	if err != nil {

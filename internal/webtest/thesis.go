@@ -18,8 +18,8 @@ import (
 	"concordat/report"
 )
 
-// thesisText returns a text of at least size bytes in paragraphs: from the corpora if they are available, otherwise
-// from generated words.
+// thesisText returns a text of at least size bytes in paragraphs, from the corpora if they are available and otherwise from generated
+// words.
 func thesisText(t testing.TB, size int) string {
 	if dir := os.Getenv("CONCORDAT_CORPORA"); dir != "" {
 		if text := corpusText(t, filepath.Join(dir, "pan13-train", "pan13-train.tar.zst"), size); len(text) >= size {
@@ -52,7 +52,7 @@ func thesisText(t testing.TB, size int) string {
 	return b.String()
 }
 
-// corpusText returns the source texts of an archive one after the other, up to size bytes; "" if there is none.
+// corpusText returns the concatenated source texts of an archive, up to size bytes, or "" if there is no archive.
 func corpusText(t testing.TB, path string, size int) string {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,7 +61,7 @@ func corpusText(t testing.TB, path string, size int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // the file was only read
 	z, err := zstd.NewReader(f)
 	if err != nil {
 		t.Fatal(err)

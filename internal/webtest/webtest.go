@@ -20,7 +20,7 @@ var dir string
 
 // Main runs the tests of a package, and then closes what they share: browsers and folders. It does not return.
 func Main(m *testing.M) {
-	debug.SetGCPercent(400) // test sites are small and many: collecting garbage took a sixth of the time
+	debug.SetGCPercent(400) // test sites are small and numerous: garbage collection took a sixth of the time
 	var err error
 	if dir, err = os.MkdirTemp("", "web-"); err != nil {
 		panic(err)

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// TestAdminAPI: the programs of administrators and auditors can read what the pages show.
+// TestAdminAPI: programs of administrators and auditors can read what the pages show.
 func TestAdminAPI(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -75,7 +75,7 @@ func TestAPI(t *testing.T) {
 	ada.Call("GET", "/api/v1/checks/"+string(made.Checks[1].ID)+"/report", http.StatusNotFound, &p)
 }
 
-// TestAPIAccess: scopes, roles, and other people's checks.
+// TestAPIAccess: scopes, roles and ownership limit access to the API.
 func TestAPIAccess(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -121,8 +121,8 @@ func TestAPIAccess(t *testing.T) {
 	all.Call("GET", id, http.StatusUnauthorized, &webtest.Problem{})
 }
 
-// TestOtherMethods: an API path answers an unsupported method with a 405 problem that names the supported ones, and an unknown
-// path with a 404 problem; neither answer is ever a page.
+// TestOtherMethods: an API path answers an unsupported method with a 405 problem that lists the supported methods, and an unknown path
+// gets a 404 problem; neither answer is a page.
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -112,8 +112,8 @@ func TestHostileBodies(t *testing.T) {
 	}
 }
 
-// hostile sends one body and checks the answer against the bounds. It measures processor time, which other work on the machine does
-// not affect, and takes the best of three tries, because the process does other work too.
+// hostile sends a body and checks the answer against the bounds. It measures processor time, which other work on the machine does not
+// affect, and uses the best of three attempts, because the process does other work too.
 func hostile(p *webtest.Program, method, path, what, body string, reads bool) {
 	p.T.Helper()
 	for try := 1; ; try++ {

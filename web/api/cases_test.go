@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// TestSharedCaseAPI: programs can see and move cases as people can.
+// TestSharedCaseAPI: programs can read and change cases as people can.
 func TestSharedCaseAPI(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

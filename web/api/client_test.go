@@ -32,7 +32,7 @@ func all[T any](t *testing.T, seq iter.Seq2[T, error]) (out []T) {
 	return out
 }
 
-// TestClientChecks submits, waits, lists and reads.
+// TestClientChecks submits checks, waits for them, lists them and reads a report.
 func TestClientChecks(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -118,7 +118,7 @@ func TestClientReview(t *testing.T) {
 	if second.Revision != 1 || second.Rules.MinCharacters != 7 {
 		t.Errorf("got %+v", second)
 	}
-	_, err := bo.SetRules(ctx, id, first) // bo has not seen what ada did
+	_, err := bo.SetRules(ctx, id, first) // bo has not seen ada's change
 	webtest.WantKind(t, err, "changed")
 	_, err = bo.UndoRules(ctx, id, client.Ruled{})
 	webtest.WantKind(t, err, "condition")
@@ -144,7 +144,7 @@ func TestClientReview(t *testing.T) {
 	if p := out.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" || p[0].Span != passages[0].Span {
 		t.Errorf("got %+v, want the span %v", p, passages[0].Span)
 	}
-	// Setting rules keeps the name of whoever excluded a passage.
+	// Setting rules preserves the name of the person who excluded a passage.
 	kept := webtest.Must[client.Ruled](t)(ada.SetRules(ctx, id, out))
 	if p := kept.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" {
 		t.Errorf("got %+v", p)

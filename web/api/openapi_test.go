@@ -21,8 +21,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite doc/openapi.json")
 
-// TestOpenAPI: the document is valid and equals the one in doc, everything that it describes exists, and each operation
-// says what it requires.
+// TestOpenAPI: the document is valid and equals the one in doc, everything that it describes exists, and each operation states its
+// requirements.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) { o.Policy.Calls = 10_000 }) // every operation is tried without a token
@@ -86,7 +86,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPIAccess: every operation refuses a token with other scopes, and every role that it does not name.
+// TestOpenAPIAccess: every operation refuses a token with other scopes, and roles that it does not list.
 func TestOpenAPIAccess(t *testing.T) {
 	t.Parallel()
 	b, err := webtest.CommittedOpenAPI()
@@ -126,10 +126,10 @@ func TestOpenAPIAccess(t *testing.T) {
 				}
 				defer resp.Body.Close()
 				var m webtest.Problem
-				_ = json.NewDecoder(resp.Body).Decode(&m) // an answer may be something else
+				_ = json.NewDecoder(resp.Body).Decode(&m) // some answers are not JSON
 				return resp.StatusCode, m.Detail
 			}
-			if method != "delete" && o.OperationID != "new-link" { // others change nothing: the thing does not exist, or there is no body
+			if method != "delete" && o.OperationID != "new-link" { // others change nothing: there is no such object, or no body
 				for role, p := range programs {
 					code, detail := ask(p)
 					refused := code == http.StatusForbidden && (strings.Contains(detail, "is not for the role") ||
@@ -146,7 +146,7 @@ func TestOpenAPIAccess(t *testing.T) {
 	}
 }
 
-// TestPathParameters: each operation declares the parameters that its path names, and no others; generators of clients need them.
+// TestPathParameters: each operation declares exactly the parameters in its path, as client generators require.
 func TestPathParameters(t *testing.T) {
 	t.Parallel()
 	b, err := webtest.CommittedOpenAPI()

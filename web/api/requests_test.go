@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// TestRequestsByProgram does all of that through the API.
+// TestRequestsByProgram does the same through the API.
 func TestRequestsByProgram(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -59,7 +59,7 @@ func newRepository(t *testing.T) *repository {
 		case "/paper/1/text.txt":
 			rw.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(rw, webtest.Folios)
-		case "/bitstreams/7/content": // as repositories serve their files
+		case "/bitstreams/7/content": // in the form in which repositories serve files
 			rw.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = io.WriteString(rw, webtest.Folios)
 		case "/picture":
@@ -154,7 +154,7 @@ func object(page, item string) func(map[string]any) {
 	}
 }
 
-// notify sends a notification, and returns its address.
+// notify sends a notification and returns its address.
 func notify(p *webtest.Program, a any, want int, change ...func(*http.Request)) string {
 	p.T.Helper()
 	b, err := json.Marshal(a)
@@ -182,7 +182,7 @@ func notify(p *webtest.Program, a any, want int, change ...func(*http.Request)) 
 	return strings.TrimPrefix(resp.Header.Get("Location"), siteBase)
 }
 
-// newInboxSite makes a site that a repository may notify.
+// newInboxSite creates a site to which a repository may send notifications.
 func newInboxSite(t *testing.T, idle bool, change ...func(*web.Options)) (*webtest.Site, *repository, *webtest.Person, *webtest.Program) {
 	t.Helper()
 	d := webtest.NewWith(t, idle, func(o *web.Options) {
@@ -265,7 +265,7 @@ func TestInboxChecks(t *testing.T) {
 		t.Errorf("actions: %v", n)
 	}
 	validate(t, r.raw)
-	// Deleting the check also deletes the record of who asked, and about what.
+	// Deleting the check also deletes the record of the request's sender and object.
 	if _, err := d.Store.Retention.EraseTask(t.Context(), tasks[0].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -411,14 +411,14 @@ func TestInboxScopes(t *testing.T) {
 	if other.Call(http.MethodGet, "/api/v1/inbox", http.StatusOK, &list); len(list.Contains) > 0 {
 		t.Errorf("another account sees %v", list)
 	}
-	// Another account can neither withdraw the request nor object to answers to others.
+	// Another account can neither withdraw the request nor object to other accounts' answers.
 	notify(other, r.offer("urn:uuid:u", func(a map[string]any) { a["type"], a["object"] = "Undo", "urn:uuid:1" }), http.StatusCreated)
 	reader := mallory.Program("read", "check", "review", "documents", "tokens", "hooks")
 	for _, path := range []string{"/api/v1/inbox", at} {
 		reader.Call(http.MethodGet, path, http.StatusForbidden, nil)
 	}
 	notify(reader, r.offer("urn:uuid:2"), http.StatusForbidden)
-	// The scope requires origins, and no other scope may have them; a token cannot grant an origin that it lacks.
+	// The scope requires origins, and other scopes must not have any; a token cannot grant an origin that it lacks.
 	for _, f := range []url.Values{{"name": {"x"}, "scope": {"inbox"}}, {"name": {"x"}, "scope": {"read"}, "origins": {r.URL}},
 		{"name": {"x"}, "scope": {"inbox"}, "origins": {"repository.example"}},
 		{"name": {"x"}, "scope": {"inbox"}, "origins": {"https://a@b.example"}}} {
@@ -441,7 +441,7 @@ func TestInboxUndo(t *testing.T) {
 		})
 	}
 	at := notify(prog, r.offer("urn:uuid:1"), http.StatusCreated)
-	// Another origin of the same account has no say in it.
+	// Another origin of the same account cannot withdraw it.
 	both := eve.ProgramOf(url.Values{"name": {"both"}, "scope": {"inbox"}, "origins": {r.URL + " https://other.example"}})
 	foreign := undo("urn:uuid:0", "urn:uuid:1")
 	foreign["origin"] = map[string]any{"id": "https://other.example/", "type": "Service", "inbox": r.URL + "/inbox"}

@@ -12,8 +12,8 @@ import (
 	"concordat/web/platforms"
 )
 
-// TestLTIInBrowser registers, configures and opens a report in a real browser, whose policies must allow each step, on
-// a narrow screen.
+// TestLTIInBrowser registers a platform, configures an activity and opens a report in a real browser, whose policies must allow each
+// step, on a narrow screen.
 func TestLTIInBrowser(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

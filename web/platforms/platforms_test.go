@@ -463,7 +463,7 @@ func TestPlatformFails(t *testing.T) {
 	c.restart(false)
 	c.Fail("/jwks", 1)
 	claims := c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios)))
-	c.send(http.StatusServiceUnavailable, claims) // the platform is to send it again
+	c.send(http.StatusServiceUnavailable, claims) // the platform should send it again
 	c.send(http.StatusOK, claims)
 	c.restart(true) // accepted, and performed later
 	for _, path := range []string{"/token", "/assets/a1", "/reports/p1"} {
@@ -477,13 +477,13 @@ func TestPlatformFails(t *testing.T) {
 	c.RevokeTokens()
 	c.Rotate("key-2")
 	// If a teacher asks again, a new notice about the same file repeats the result without a new check.
-	c.restart(true) // otherwise the new key would be unknown for a while
+	c.restart(true) // with the old process, the new key would be unknown for a while
 	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	c.Await(ctx, "a1", lti.Processed, 1)
 	if got := len(c.tasks()); got != 1 {
 		t.Errorf("%d checks", got)
 	}
-	// A file other than the one that the platform named is not checked, but fetched again until it is the right one.
+	// A file that does not match the platform's description is not checked; it is fetched again until it does.
 	named := c.Put("swap", "swap.txt", []byte(webtest.Folios))
 	c.Put("swap", "swap.txt", []byte("something else"))
 	before := len(c.tasks())
@@ -672,7 +672,7 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("answer %v", got)
 	}
 
-	// The comparison with an empty library finds nothing; then the choice is changed.
+	// A comparison with an empty library finds nothing; then the choice is changed.
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a1", "essay.txt", []byte(webtest.Folios))))
 	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100%" {
 		t.Errorf("report %v", r)
@@ -772,7 +772,7 @@ func TestRegisterPlatform(t *testing.T) {
 		t.Errorf("platform %v, %v", p, err)
 	}
 	admin.Post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})
-	// Programs do the same, with a token of that scope.
+	// Programs do the same with a token of that scope.
 	prog := admin.Program("platforms")
 	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
 	prog.Exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// TestAdministration: an administrator and an auditor read every page, no one else does, and no secret is shown.
+// TestAdministration: administrators and auditors can read every page, no one else can, and no secret is shown.
 func TestAdministration(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

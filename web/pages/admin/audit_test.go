@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// TestAuditPage: entries are found by person, action and time, page by page; the chain is verified, and tampering is detected.
+// TestAuditPage: entries can be found by person, action and time on successive pages; the chain is verified, and tampering is detected.
 func TestAuditPage(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -13,7 +13,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// TestCluster: the page and the API agree about a cluster, a single machine, and a silent coordinator.
+// TestCluster: the page and the API agree on a cluster, a single machine, and a silent coordinator.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// TestHarvestPages: an administrator enters the address of a repository, sees what was harvested and what failed, and requests
-// a run; an auditor can only look.
+// TestHarvestPages: an administrator enters the address of a repository, sees the harvested and failed records, and requests a run; an
+// auditor has read-only access.
 func TestHarvestPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

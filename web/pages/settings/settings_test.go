@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-// TestSettingsAreChanged: an administrator changes a setting, which leaves an audit entry; faults are shown next to the form, and
-// changes that others made in the meantime stay.
+// TestSettingsAreChanged: an administrator's change of a setting adds an audit entry; errors are shown next to the form, and changes made
+// by others in the meantime are preserved.
 func TestSettingsAreChanged(t *testing.T) {
 	t.Parallel()
 	s := &webtest.Settable{Values: map[string]string{"site.title": "North", "check.short": "false"}}
@@ -25,7 +25,7 @@ func TestSettingsAreChanged(t *testing.T) {
 	if page := ada.Post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "in force now") || s.Value("site.title") != "South" {
 		t.Errorf("the title is %q", s.Value("site.title"))
 	}
-	// What was saved is said where it was saved: the browser goes back there.
+	// The confirmation is shown at the setting: the browser returns to it.
 	for from, to := range map[string]string{"site": "group-site", "": "all-keys", "nothing\" onclick=": "all-keys"} {
 		f.Set("group", from)
 		page := ada.Post("/admin/settings", http.StatusOK, f)
@@ -54,8 +54,8 @@ func TestSettingsAreChanged(t *testing.T) {
 	}
 }
 
-// TestSettingsInWords: the page shows settings in groups, shares as percentages, and yes and no as boxes; a form's change reaches the
-// configuration in its own terms; keys without a description are listed under all keys.
+// TestSettingsInWords: the page shows settings in groups, shares as percentages, and booleans as checkboxes. A form's change is stored in
+// the configuration's format. Keys without a description are listed under all keys.
 func TestSettingsInWords(t *testing.T) {
 	t.Parallel()
 	s := &webtest.Settable{Values: map[string]string{"site.title": "North", "check.threshold": "0.3", "check.short": "true",
@@ -78,7 +78,7 @@ func TestSettingsInWords(t *testing.T) {
 		{"check.threshold", url.Values{"was:check.threshold": {"0.3"}, "percent:check.threshold": {"12.5"}}, "0.125"},
 		{"check.threshold", url.Values{"was:check.threshold": {"0.125"}, "percent:check.threshold": {"7"}}, "0.07"},
 		{"check.short", url.Values{"was:check.short": {"true"}, "box:check.short": {"1"}}, "false"},
-		{"check.short", url.Values{"was:check.short": {"false"}}, "false"}, // no box: a different group was sent
+		{"check.short", url.Values{"was:check.short": {"false"}}, "false"}, // no checkbox, since a different group was sent
 		{"check.short", url.Values{"was:check.short": {"false"}, "box:check.short": {"1"}, "on:check.short": {"on"}}, "true"},
 		{"meaning.leads", url.Values{"was:meaning.leads": {"off"}, "box:meaning.leads": {"1"}, "on:meaning.leads": {"on"}}, "on"},
 		{"report.common_above", url.Values{"was:report.common_above": {"20"}, "number:report.common_above": {"20"},
