@@ -171,7 +171,7 @@ func TestAdversarial(t *testing.T) {
 	}
 }
 
-// TestManyQuotations: if the writer's own words stand between very many quotations, the cost stays linear and the quotations are
+// TestManyQuotations: with thousands of quotations between the writer's own words, the cost stays linear and the quotations are
 // separated.
 func TestManyQuotations(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))

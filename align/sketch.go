@@ -343,7 +343,7 @@ func (o Order) tokens() ([]token, error) {
 	}
 	out := make([]token, len(o.Words))
 	for i, w := range o.Words {
-		// A word's bytes represent its letters; its hash is spread because grams multiply it.
+		// A span's length in bytes stands for its letters. Multiplying spreads the hash over 64 bits, because grams multiply hashes.
 		out[i] = token{hash: (uint64(w) + 1) * 0xff51afd7ed558ccd, chars: int32(min(o.Spans[i].Len(), 1<<10))}
 	}
 	return out, nil

@@ -43,7 +43,7 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 		return refuse("node %s is live: stop concordat serve there first", id)
 	}
 	if m.Authority && !lose && !l.otherAuthority(id) {
-		return refuse("node %s alone has the key of the cluster's authority, without which no node can join or renew its certificate: copy %s of its folder cluster to that of another node and restart that one", id, authorityKey)
+		return refuse("only node %s has the key of the cluster's authority, without which no node can join or renew its certificate: copy %s from its folder cluster to that of another node, and restart the other node", id, authorityKey)
 	}
 	delete(l.Members, id)
 	return nil

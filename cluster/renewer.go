@@ -283,7 +283,7 @@ func (r *Remote) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) 
 func renewer(ix concordat.Index) (Renewer, error) {
 	to, ok := ix.(Renewer)
 	if !ok {
-		return nil, fmt.Errorf("this index is not renewed while it is served: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("this index cannot recompute documents while it is served: %w", concordat.ErrInvalid)
 	}
 	return to, nil
 }

@@ -51,7 +51,7 @@ func TestTable(t *testing.T) {
 			t.Fatalf("%d occurrences, want %d", got, n)
 		}
 		held := 0
-		var all []concordat.Fingerprint // by entry; the level itself looks up every band value in them
+		var all []concordat.Fingerprint // by entry, to compare the level's look-ups with a full scan
 		for e, f := range l.all() {
 			if int(e) != len(all) {
 				t.Fatalf("entry %d after %d", e, len(all))

@@ -42,7 +42,7 @@ func LastOf(s string, begins bool) string {
 	return "…" + s
 }
 
-// FirstOf returns the beginning of s, as far as it shares a paragraph with the text that precedes it, ending at a word boundary. ends
+// FirstOf returns the part of s in the same paragraph as the text before it: up to the first line break, else up to a word boundary. ends
 // reports whether s ends its text.
 func FirstOf(s string, ends bool) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {

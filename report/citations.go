@@ -30,7 +30,7 @@ var (
 )
 
 // citations returns the citation marks in the text, for example [3], (Author, 2020), （作者，2020）, Author (2020), and titles of works in 《》.
-// The number at the start of a line is not a citation but numbers a list entry.
+// A number at the start of a line is the number of a list entry, not a citation.
 func citations(text string) spans {
 	var out []concordat.Span
 	for at := 0; at < len(text); {

@@ -37,7 +37,7 @@ func grouped() *report.Findings {
 }
 
 // TestGroups: quotation marks and citations determine the group of a passage. A group that does not count removes only its own letters
-// from the share, with or without the text, and the shares of the other groups stay.
+// from the share, whether or not the text is kept, and leaves the shares of the other groups unchanged.
 func TestGroups(t *testing.T) {
 	f := grouped()
 	withheld := grouped()

@@ -110,7 +110,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 		say("Not searched for leads: %s, which did not answer.", l.Plural(c.LeadsMissing, "part of its index", "parts of its index"))
 	}
 	if c.LeadsUnasked > 0 {
-		say("Not asked about leads: %s at the end of the text, which is too long for that.", l.Plural(c.LeadsUnasked, "sentence", "sentences"))
+		say("Not asked about leads: %s at the end of the text, because the text is too long.", l.Plural(c.LeadsUnasked, "sentence", "sentences"))
 	}
 	if c.Standing {
 		say("It will report later documents that match.")

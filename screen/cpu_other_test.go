@@ -6,5 +6,5 @@ import "time"
 
 var begun = time.Now()
 
-// cpu returns the elapsed time, because this system does not report a process's own.
+// cpu returns the elapsed time, because this system does not report a process's CPU time.
 func cpu() time.Duration { return time.Since(begun) }

@@ -77,7 +77,7 @@ func NewPrinter(h Hash, key []byte) (*Printer, error) {
 	return p, nil
 }
 
-// planes returns on which side of each of 128 hyperplanes a feature lies. With HashPlain, the first 64 sides repeat.
+// planes returns on which side of each of 128 hyperplanes a feature lies. With HashPlain, the last 64 sides repeat the first 64.
 func (p *Printer) planes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:

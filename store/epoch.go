@@ -122,8 +122,8 @@ func (db *Answers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]con
 	return ids, db.fail(err, "libraries of epoch %s", e)
 }
 
-// BeginEpochDocuments records that the set is about to change for the documents: until EndEpochDocuments or RemoveEpochDocuments is
-// called, the set counts as lacking them but possibly containing parts of them.
+// BeginEpochDocuments records that the set's entries for the documents are about to change. Until EndEpochDocuments or
+// RemoveEpochDocuments is called, the set is treated as lacking the documents, although it may contain parts of them.
 func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		put, err := c.Prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)

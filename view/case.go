@@ -36,7 +36,7 @@ type CasePosition struct {
 	At       time.Time              `json:"at,omitzero" doc:"Absent: it has not said anything"`
 	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"About its own document"`
 	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of its receipt of what it deleted, in hexadecimal"`
-	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is deleted; absent: it is, or will not be"`
+	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is due for deletion; absent: it is deleted already, or no deletion is planned"`
 }
 
 // CaseShown describes something that one site has shown the other.

@@ -24,7 +24,7 @@ import (
 	"concordat/web"
 )
 
-// boundSite returns a site with the real server and listener of the pages, which allow most connections and the given time for a request.
+// boundSite returns a site with the pages' real server and listener, limited to most connections and the given time for a request.
 func boundSite(t *testing.T, most int, request time.Duration) (d *webtest.Site, l net.Listener) {
 	t.Helper()
 	d = webtest.New(t, true)

@@ -15,7 +15,7 @@ import (
 	"concordat/web/pages"
 )
 
-// onePartnerPage is the page of a partner: what the partner was shown, and the next steps with it.
+// onePartnerPage is the page about one partner. It lists what the partner was shown and what can be done next.
 type onePartnerPage struct {
 	pages.Administration
 	Partner     partnerRow

@@ -346,7 +346,7 @@ func (w *world) nemesis() {
 	}
 }
 
-// spared reports whether the shard would survive the loss of the copy, because no protocol can survive the loss of the only good copy.
+// spared reports whether another copy is in sync, without which no protocol survives the loss of this one.
 func (w *world) spared(n *simNode) bool {
 	return slices.ContainsFunc(w.shard.ISR, func(m coord.NodeID) bool {
 		o := w.node(m)

@@ -223,7 +223,7 @@ func apart(f func() error) error {
 	return <-done
 }
 
-// cutEverywhere cuts the power at every moment, in three ways each, and opens the log each time. It returns the number of cuts.
+// cutEverywhere cuts the power at every moment, in three ways, and opens the log after each cut. It returns the number of cuts.
 func (p *powered) cutEverywhere(dir string, seed uint64) (int, error) {
 	type loss struct {
 		moment

@@ -82,7 +82,7 @@ rest continues (exit code 3).`,
 	fl.IntVar(&f.candidates, "candidates", 0,
 		"maximum number of documents compared word by word with each, from the batch and from the libraries (default 200)")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair is listed (default: configuration, 0.3)")
+	fl.Float64Var(&f.threshold, "threshold", 0, "minimum share of either document for a pair to be listed (default: configuration, 0.3)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words; they are not part of the shares (default: configuration)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a counted pair, or one of its sections, reaches this share")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if a partner or shard did not answer")

@@ -36,7 +36,7 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// Client reads addresses. It is safe for concurrent use.
+// Client requests URLs, pausing between requests to a host and respecting robots.txt. It is safe for concurrent use.
 type Client struct {
 	o    Options
 	http *http.Client

@@ -95,7 +95,7 @@ var meaningKeys = []Key{
 	text("meaning.encoder.key_file", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.KeyFile },
 		"File whose first line is the server's key, readable by the site only."),
 	number("meaning.encoder.batch", "32", restart, "sentences", 1, remote.MaxBatch, func(c *Config) *int { return &c.Meaning.Encoder.Batch },
-		"Most sentences in a request."),
+		"Maximum sentences in a request."),
 	duration("meaning.encoder.timeout", "30s", restart, time.Second, remote.MaxTimeout,
 		func(c *Config) *time.Duration { return &c.Meaning.Encoder.Timeout },
 		"Longest time for a request; a check continues without a slower server."),

@@ -101,7 +101,7 @@ func (d *Disk) Rename(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Lost returns a new folder with the content after a power failure now.
+// Lost returns a new folder with the content that would survive a power failure at this moment.
 func (d *Disk) Lost() string {
 	d.t.Helper()
 	d.mu.Lock()

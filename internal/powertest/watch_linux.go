@@ -303,7 +303,7 @@ func (d *Watched) Calls() int {
 	return d.calls
 }
 
-// Lost returns a new folder with the content after a power failure now.
+// Lost returns a new folder with the content that would survive a power failure at this moment.
 func (d *Watched) Lost() string {
 	d.t.Helper()
 	d.mu.Lock()

@@ -41,8 +41,8 @@ type File struct {
 
 // Ingest adds the files stage by stage, completing each stage for all of them before the next, since the times of concurrent stages could
 // not be separated. The cost of text and words in the index is the difference between three indexes: with only fingerprints, with text,
-// and with text and words. Each index is built several times, alternating, and the median is taken, because a difference doubles the
-// uncertainty.
+// and with text and words. The indexes are built several times in turn, and the medians are compared, because the difference of two
+// measurements carries the uncertainty of both.
 func Ingest(ctx context.Context, dir string, files []File, times int) (r IngestResult, err error) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

@@ -79,7 +79,7 @@ func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
 	}
 }
 
-// learnWords sets words to points near the corresponding parts of turned (Lloyd's algorithm, from samples at equal steps).
+// learnWords sets words to cluster centres of the given part of the points in turned (Lloyd's algorithm, starting from evenly spaced samples).
 func learnWords[Word ~[16]float32](words []Word, turned []meaning.Point, part int) {
 	size := len(words[0])
 	for w := range words {

@@ -53,7 +53,7 @@ func (o Options) Validate() error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		errs = append(errs, errors.New("url: holds a name, a password or a query: a key goes into the key file"))
 	case !o.AllowTextToLeave && !isHere(u.Hostname()):
-		errs = append(errs, fmt.Errorf("url: %s is another machine, and texts would go there: allow_text_to_leave: true allows it", u.Hostname()))
+		errs = append(errs, fmt.Errorf("url: texts would be sent to %s, which is another machine; to allow this, set allow_text_to_leave to true", u.Hostname()))
 	case u.Scheme == "http" && !isHere(u.Hostname()) && !isNear(u.Hostname()):
 		errs = append(errs, fmt.Errorf("url: texts would go to %s in plain http: want https, or an address of a private network", u.Hostname()))
 	}

@@ -17,7 +17,7 @@ type Comparison struct {
 	Source      template.HTML // its letter, in its colour
 	List        template.HTML // links to the displayed places
 	Places      int           // total number of place pairs
-	From, To    int           // displayed places, as a half-open range
+	From, To    int           // displayed pairs of places, as a half-open range
 }
 
 // How places are displayed next to each other.

@@ -139,7 +139,7 @@ func (s *Notices) Delivered(ctx context.Context, o store.Outgoing) error {
 func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {
-		s.o.Logger.Warn("a notice is given up", "site", o.Partner, "kind", o.Notice.Kind, "attempts", o.Attempts+1, "err", cause)
+		s.o.Logger.Warn("gave up delivering a notice", "site", o.Partner, "kind", o.Notice.Kind, "attempts", o.Attempts+1, "err", cause)
 		return s.o.Store.Partners.Delivered(ctx, o.Seq)
 	}
 	wait := min(time.Minute<<min(o.Attempts, 10), 6*time.Hour)

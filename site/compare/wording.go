@@ -242,10 +242,10 @@ const (
 	aloneLeast    = 90   // minimum letters for that share
 	aloneMost     = 0.5  // share of the words above which it counts, however few
 	crumbLetters  = 45   // letters below which a passage needs another one nearby
-	crumbApart    = 15   // maximum distance to the other one here, in words
+	crumbApart    = 15   // maximum distance to that passage in the submission, in words
 	crumbSource   = 400  // maximum distance to it in the source, in bytes
 	lineLetters   = 90   // letters below which a reworded passage needs another one nearby
-	lineApart     = 40   // maximum distance to the other one here, in words
+	lineApart     = 40   // maximum distance to that passage in the submission, in words
 	lineSource    = 1000 // maximum distance to it in the source, in bytes
 	lineText      = 1000 // words of a text in which a line is only a small part
 	mosaicPieces  = 3    // number of isolated copied sentences from one source at which they count

@@ -66,7 +66,7 @@ func (w api) apiOfBatches(a huma.API) {
 			Description: "Table (CSV or tab-separated) that describes the files: file, title, author, group, draft_of, date"},
 		"title": {Type: "string", Description: "Name of the batch"},
 		"threshold": {Type: "number", ExclusiveMinimum: new(0.0), Maximum: new(100.0),
-			Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
+			Description: "Minimum share of either document, in per cent, with which a pair joins a cluster; 30 if left out"},
 		"library":  names,
 		"partner":  names,
 		"purpose":  {Type: "string", Description: "Told to partners"},
@@ -111,7 +111,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 type apiBatchOutput struct {
 	Body struct {
 		view.Batch
-		Threshold float64            `json:"threshold" doc:"Share of either document from which a pair joins a cluster"`
+		Threshold float64            `json:"threshold" doc:"Minimum share of either document with which a pair joins a cluster"`
 		Lineage   batch.LineageRules `json:"lineage" doc:"Which pairs do not count"`
 		Documents []batch.MemberLine `json:"documents"`
 	}

@@ -290,7 +290,7 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 // apiEvent is an event of a check in the API's form.
 type apiEvent struct {
 	State   concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
-	Stage   string          `json:"stage,omitempty" doc:"What is being done while it runs"`
+	Stage   string          `json:"stage,omitempty" doc:"Current stage of a running check"`
 	Done    int             `json:"done,omitempty" doc:"How many of total are done in this stage"`
 	Total   int             `json:"total,omitempty"`
 	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`

@@ -63,7 +63,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCommon: the passwords that attackers try first are rejected: the list, in any case and between symbols, repetitions, and sequences.
+// TestCommon: the passwords that attackers try first are rejected. These are listed passwords (in any case, also between symbols),
+// repetitions and sequences.
 func TestCommon(t *testing.T) {
 	for password, want := range map[string]bool{
 		"123456789.": true, "password123": true, "PassWord123": true, "!!password123??": true, "": true, "aaabbbccc": true, "aabb": true,

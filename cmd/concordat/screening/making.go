@@ -184,9 +184,9 @@ func (m *PrintMaker) print(t *segment.Text) (screen.Wide, bool, error) {
 // Weights describes how features are weighted.
 func (f *PrintOptions) Weights() string {
 	if f.Counted == 0 {
-		return "features not weighed by frequency"
+		return "features not weighted by frequency"
 	}
-	return fmt.Sprintf("features weighed by their frequency in %d documents", f.Counted)
+	return fmt.Sprintf("features weighted by their frequency in %d documents", f.Counted)
 }
 
 // design returns the design given by the flags, or the best one for this number of prints.
