@@ -150,8 +150,8 @@ func (id *Identity) Federation(name string) (Federation, error) {
 }
 
 // NewEpoch begins a federation's first or next epoch at the time from. The previous epoch is served for the duration overlap
-// after from, at most EpochOverlap, and earlier epochs end at from, so at most two are served at once. A member that does not receive the new secret is
-// excluded. It fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last epoch began.
+// after from, at most EpochOverlap, and earlier epochs end at from, so at most two are served at once. A member that does not receive the
+// new secret is excluded. It fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last epoch began.
 func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	return id.EpochAfter(0, name, from, overlap, random)
 }

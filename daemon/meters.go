@@ -71,7 +71,7 @@ func NewMeters(r prometheus.Registerer) *Meters {
 			Help: "How long tasks waited before they started.", Buckets: slow}),
 		checks: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_check_duration_seconds",
 			Help: "How long tasks took from start to end.", Buckets: slow}),
-		children: prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that reader processes are reading."}),
+		children: prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files being read by reader processes."}),
 		panicked: prometheus.NewCounter(prometheus.CounterOpts{Name: "concordat_http_panics_total",
 			Help: "Panics in requests, checks, additions, batches, fingerprint sets and other work; each ended only that work."}),
 	}

@@ -79,7 +79,8 @@ func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
 	}
 }
 
-// learnWords sets words to cluster centres of the given part of the points in turned (Lloyd's algorithm, starting from evenly spaced samples).
+// learnWords sets words to cluster centres of the given part of the points in turned (Lloyd's algorithm, starting from evenly spaced
+// samples).
 func learnWords[Word ~[16]float32](words []Word, turned []meaning.Point, part int) {
 	size := len(words[0])
 	for w := range words {
