@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/report"
 	"concordat/site/retain"
 	"concordat/store"
 )
@@ -53,8 +54,12 @@ func (a *commands) retain(ctx context.Context, o *instance.Instance, dryRun bool
 	if dryRun {
 		verb = "would delete"
 	}
-	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d documents of shared cases, %d orphaned files; %d deletions continued",
-		verb, did.Reports, did.Texts, did.Originals, did.Documents, did.Cases, did.Files, did.Resumed)
+	many := report.Plural
+	a.Say("%s %s, %s, %s, %s, %s, %s; %s continued", verb, many(did.Reports, "report", "reports"),
+		many(did.Texts, "text of a submission", "texts of submissions"), many(did.Originals, "original", "originals"),
+		many(did.Documents, "document of a library", "documents of libraries"),
+		many(did.Cases, "document of a shared case", "documents of shared cases"),
+		many(did.Files, "orphaned file", "orphaned files"), many(did.Resumed, "deletion", "deletions"))
 	return err
 }
 
