@@ -538,7 +538,8 @@ func TestInboxAnswersAgain(t *testing.T) {
 		rs[0].State != store.DeliveryPending || !rs[0].Due.After(time.Now()) {
 		t.Fatalf("got %+v, %v", rs, err)
 	}
-	if page := ada.Get("/admin/inbox", http.StatusOK); !strings.Contains(page, "503") || !strings.Contains(page, "TentativeAccept") ||
+	if page := ada.Get("/admin/inbox", http.StatusOK); !strings.Contains(page, "503") || !strings.Contains(page, ">tentatively accepted<") ||
+		!strings.Contains(page, "asks for a review") || strings.Contains(page, ">TentativeAccept<") ||
 		strings.Contains(page, "Send again") {
 		t.Errorf("the page:\n%s", page)
 	}
