@@ -85,10 +85,14 @@ func TestBatchPages(t *testing.T) {
 	ann.Post(path+"/lineage", http.StatusForbidden, url.Values{"author": {"on"}})
 	ann.Post(path+"/pairs/1/2", http.StatusForbidden, url.Values{"verdict": {"discount"}})
 
+	named := store.Account{Name: "olga", Title: "Olga Officer", Role: store.RoleOfficer}
+	if err := d.Store.People.UpdateAccount(t.Context(), named); err != nil {
+		t.Fatal(err)
+	}
 	readsPair(officer, path, b.ID)
 	officer.Wants(officer.Post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}),
 		"decided by a person", "agreed &lt;x&gt;", "the pair does not count")
-	officer.Wants(officer.Post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "olga")
+	officer.Wants(officer.Post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "Olga Officer")
 	officer.Post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
 
 	// Schedule a recheck.
@@ -116,13 +120,15 @@ func readsPair(p *webtest.Person, path, id string) {
 	p.Wants(page, `<span class="m k-verbatim so so1" id="h1" data-place="1">`, `<span class="m k-verbatim so so1" id="t1" data-place="1">`,
 		`data-goto="1"`, `rel="next" href="/batches/`+id+`/pairs/`, `?min=5&amp;sort=name"`, `href="/checks/`+id+`-1"`, "Counts, not reviewed",
 		"lighthouse keeper", "No verdict")
+	p.Wants(p.Get(path, http.StatusOK), "<noscript><p class=\"hint\">The histogram")
 	back := path + "/pairs/1/2" + filter
 	page = p.Post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"comment"}, "reason": {"ask <both>"}, "back": {back}})
 	p.Wants(page, "ask &lt;both&gt;", "data-beside", `name="sort" value="name"`)
 	p.Post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"comment"}, "reason": {" "}})
-	p.Wants(p.Post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"count"}, "back": {back}}), "data-beside", "Reviewed</span>")
+	p.Wants(p.Post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"count"}, "back": {back}}), "data-beside", "Reviewed</span>",
+		"Olga Officer: the pair counts")
 	p.Wants(p.Post("/checks/"+id+"-1/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"see the pair"},
-		"back": {back}}), "data-beside", "Discuss")
+		"back": {back}}), "data-beside", `<option value="discuss" selected>`)
 	hidden := p.Get(path+"/pairs/1/2"+filter+"&hide=yes", http.StatusOK)
 	p.Wants(hidden, "Document 1", "Document 2", "Show names", "?format=html&amp;hide=yes")
 	printed := p.Get(path+"/pairs/1/2?format=html&hide=yes", http.StatusOK)

@@ -14,6 +14,7 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // pairPage is the data of the page that compares two documents of a batch and records a decision about them.
@@ -30,6 +31,7 @@ type pairPage struct {
 	Later         string
 	Leads         template.HTML
 	Events        []store.BatchEvent // events about this pair, oldest first
+	People        pages.Names        // names of the people behind the events
 	MayReview     bool
 	Verdicts      []string
 	Before        int // position at which the previous part begins
@@ -220,6 +222,9 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 		return nil // events contain the documents' names
 	}
 	all, err := w.o.Store.Batches.BatchEvents(ctx, p.ID)
+	if err == nil {
+		p.People, err = w.Names(ctx)
+	}
 	for _, e := range all {
 		if why, ok := batch.OfPair(e, p.First.BatchMember, p.Second.BatchMember); ok {
 			e.Text = why

@@ -125,6 +125,26 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.Click(`button[value="include-passage"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#comment-3`, chromedp.ByQuery),
 		)
+		// By the keyboard alone: the number of an open passage leads to its decisions, and an undo returns to the passage.
+		run(
+			chromedp.Navigate(d.URL+"/checks/long"),
+			chromedp.WaitReady("#sheet-2", chromedp.ByQuery),
+			webtest.Loaded(),
+			chromedp.KeyEvent("nn"),
+			chromedp.WaitVisible(`.dock [data-passage="2"]`, chromedp.ByQuery),
+			webtest.Until(`document.activeElement.id === "m2"`),
+			chromedp.KeyEvent(kb.Enter),
+			webtest.Until(`document.activeElement.closest('.dock [data-passage="2"]')`),
+			chromedp.Focus("#comment-2", chromedp.ByQuery),
+			chromedp.KeyEvent("the task sheet has it"+kb.Enter),
+			chromedp.WaitVisible(`.toast button[value="undo"]`, chromedp.ByQuery),
+			webtest.Loaded(),
+			webtest.Until(`location.hash === "#m2" && document.activeElement.id === "m2"`),
+			chromedp.KeyEvent("u"),
+			webtest.Until(`document.querySelector(".toast") && !document.querySelector('.toast button[value="undo"]')`),
+			webtest.Until(`location.hash === "#m2" && document.querySelector("#comment-2")?.checkVisibility()`),
+			inView("#m2"),
+		)
 		if wide3 {
 			t.Errorf("%d pixels are too narrow for a passage", width)
 		}

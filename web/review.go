@@ -294,7 +294,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 	}
 	to := "/checks/" + string(t.ID) + "#notes"
 	if back := f.Get("back"); pairAddress.MatchString(back) {
-		http.Redirect(rw, r, back, http.StatusSeeOther)
+		http.Redirect(rw, r, back+"#verdicts", http.StatusSeeOther)
 		return
 	}
 	if n := f.Get("number"); passageNumber.MatchString(n) {

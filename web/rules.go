@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -32,11 +33,11 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Vis
 		w.Fail(rw, r, v, err)
 		return
 	}
-	seq := 0
-	if now, err := w.Review(r.Context(), t); err == nil && len(now.Log) > 0 {
-		seq = now.Log[len(now.Log)-1].Seq
+	var log []change
+	if now, err := w.Review(r.Context(), t); err == nil {
+		log = now.Log
 	}
-	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)
+	http.Redirect(rw, r, w.afterRules(r, t, rules, log), http.StatusSeeOther)
 }
 
 // ApplyRules applies a form to the current rules and saves the result.
@@ -56,20 +57,29 @@ func shortened(s string) string {
 	return s
 }
 
-// afterRules returns the address of the page on which the rules were changed, at the location of the change. seq is the number of the
-// change that the page then describes.
-func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
+// afterRules returns the address of the page on which the rules were changed, at the place of the change. The page describes the last
+// change of the log.
+func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, log []change) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
 	q := leadQuery(leadFilterOf(f))
-	if seq > 0 {
-		q.Set("changed", strconv.Itoa(seq))
+	if len(log) > 0 {
+		q.Set("changed", strconv.Itoa(log[len(log)-1].Seq))
 	}
 	to.RawQuery = q.Encode()
-	switch at := f.Get("at"); at {
+	at, place := f.Get("at"), f.Get("start")
+	if at != "" && f.Get("action") == "undo" { // from the notice of the change, not from the log
+		for _, c := range log {
+			if strconv.Itoa(c.Seq) == f.Get("change") {
+				start, id := c.place()
+				at, place = cmp.Or(id, at), start
+			}
+		}
+	}
+	switch at {
 	case "passage", "text", "pages":
-		// Rules split and join passages, but the location stays the same.
-		start, err := strconv.Atoi(f.Get("start"))
+		// Rules split and join passages, but the place stays the same.
+		start, err := strconv.Atoi(place)
 		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.Report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {

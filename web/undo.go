@@ -132,12 +132,21 @@ type notice struct {
 // notices are the messages on a page.
 type notices struct {
 	Told   []notice
-	Latest int // number of the latest note or change included; 0 if not stated
+	Latest int    // number of the latest note or change included; 0: not stated
+	At     string // where the reader is, to which an undo returns: "text", "pages" or "passage"
 	People pages.Names
 }
 
 // Notices returns the messages about the visitor's last action.
-func (p *checkPage) Notices() notices { return notices{Told: p.Told, People: p.People} }
+func (p *checkPage) Notices() notices {
+	at := "text"
+	if p.Number != "" {
+		at = "passage"
+	} else if p.Layout != nil {
+		at = "pages"
+	}
+	return notices{Told: p.Told, People: p.People, At: at}
+}
 
 // tell describes a change of the rules, with the scores before and after it.
 func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) notice {
@@ -184,14 +193,10 @@ func subjectOf(rep *report.Report, action, subject string) string {
 	if strings.HasSuffix(action, "-group") {
 		return report.GroupTitle(rep.Language, concordat.Group(subject))
 	}
-	place, why, _ := strings.Cut(subject, ": ")
-	from, to, ok := strings.Cut(place, "–")
-	start, err := strconv.Atoi(from)
-	end, err2 := strconv.Atoi(to)
-	if !ok || err != nil || err2 != nil {
+	at, why, ok := placeOf(subject)
+	if !ok {
 		return subject
 	}
-	at := concordat.Span{Start: start, End: end}
 	number := rep.NumberAt(at)
 	switch {
 	case number == "":
@@ -200,6 +205,30 @@ func subjectOf(rep *report.Report, action, subject string) string {
 		return number + ": " + why
 	}
 	return number
+}
+
+// placeOf reads the subject of a change of a passage: its span, then the reason if there is one.
+func placeOf(subject string) (at concordat.Span, why string, ok bool) {
+	place, why, _ := strings.Cut(subject, ": ")
+	from, to, ok := strings.Cut(place, "–")
+	start, err := strconv.Atoi(from)
+	end, err2 := strconv.Atoi(to)
+	return concordat.Span{Start: start, End: end}, why, ok && err == nil && err2 == nil
+}
+
+// place returns where the report shows a change: the start of a passage or, if the change is about none, the id of an element.
+func (c change) place() (start, id string) {
+	switch at, _, ok := placeOf(c.Subject); {
+	case ok:
+		return strconv.Itoa(at.Start), ""
+	case strings.HasSuffix(c.Action, "source"), strings.HasSuffix(c.Action, "own-work"):
+		return "", "sources"
+	case strings.HasSuffix(c.Action, "-group"):
+		return "", "over"
+	case strings.HasSuffix(c.Action, "-lead"):
+		return "", "leads"
+	}
+	return "", "rules"
 }
 
 // changed returns the notice about the change that led to the page.
@@ -262,7 +291,7 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 			}
 		}
 		if len(all) > 0 {
-			out = w.piece(message.LanguageOf(r), "told", notices{all, p.Review.Latest, p.People})
+			out = w.piece(message.LanguageOf(r), "told", notices{Told: all, Latest: p.Review.Latest, People: p.People})
 		}
 	}
 	rw.Header().Set("Cache-Control", "no-store")

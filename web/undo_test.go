@@ -8,6 +8,26 @@ import (
 	"concordat/report"
 )
 
+// TestPlaceOfChange: an undo returns to where the change was made.
+func TestPlaceOfChange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ action, subject, start, id string }{
+		{"exclude-passage", "120–480: the task sheet: page 2", "120", ""},
+		{"include-passage", "0–145", "0", ""},
+		{"exclude-source", "here/theses/1–2.txt", "", "sources"},
+		{"own-work", "here/theses/folios.txt", "", "sources"},
+		{"exclude-group", "uncited", "", "over"},
+		{"count-lead", "L2", "", "leads"},
+		{"set", "", "", "rules"},
+	} {
+		one := change{}
+		one.Action, one.Subject = c.action, c.subject
+		if start, id := one.place(); start != c.start || id != c.id {
+			t.Errorf("%s %q: %q, %q, want %q, %q", c.action, c.subject, start, id, c.start, c.id)
+		}
+	}
+}
+
 // TestUndone: one change is undone, and later changes are preserved.
 func TestUndone(t *testing.T) {
 	t.Parallel()

@@ -127,7 +127,7 @@ var allowed = map[string][]string{
 		"crypto",
 		"crypto/keyfile", "daemon", "instance", "store", "web/pages/admin"},
 	"cmd/concordat/harvesting": {"", "cmd/cli", "daemon", "harvest", "instance", "store", "view"},
-	"cmd/concordat/deleting":   {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store", "view"},
+	"cmd/concordat/deleting":   {"", "cmd/cli", "instance", "instance/signing", "report", "site/retain", "store", "view"},
 	"cmd/concordat/federating": {"", "cmd/cli", "cmd/tables", "crypto", "crypto/keyfile", "federation", "instance",
 		"partners", "report", "site", "site/ask", "site/retain", "store", "view"},
 	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "view", "web/platforms"},

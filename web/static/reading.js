@@ -302,7 +302,10 @@
 			const passage = href && href.startsWith(base + "/passages/") && link.closest(".no, .map, .marks, .unplaced, .remark");
 			if (passage) {
 				event.preventDefault();
-				show(href.slice((base + "/passages/").length)).catch(() => { location.href = href; });
+				const n = href.slice((base + "/passages/").length);
+				// The number of the open passage leads the keyboard to its decisions, which follow all other numbers.
+				if (event.detail === 0 && n === current && !dock.hidden) all("a, button, input, summary", body).find((x) => x.checkVisibility())?.focus();
+				else show(n).catch(() => { location.href = href; });
 				return;
 			}
 			const to = href && address(href);
@@ -450,6 +453,7 @@
 				const link = one('a[href*="/compare?"]', body);
 				if (!dock.hidden && link) location.href = link.href;
 			},
+			u: () => one('.toast button[value="undo"]')?.click(),
 			"?": () => {
 				const help = one("details.keys");
 				help.open = true;
