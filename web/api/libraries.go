@@ -41,7 +41,7 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, pages.Everyone), w.apiTemplates)
 	register(w.api, a, get("get-version", "/version", "What this site can do, and its limits", scopeRead, pages.Everyone), w.apiVersion)
 	w.apiOfShares(a)
-	wordingAPI{w.api}.operations(a)
+	wordingAPI(w).operations(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
 		text: "Fields apply to the file after them. Answers when every document has been added or has failed; a document that cannot be read does not stop the others. " +
