@@ -15,9 +15,9 @@ var (
 		"本人郑重声明：所呈交的学位论文，是本人在导师的指导下，独立进行研究工作所取得的成果。",
 		"Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files.",
 		"No part of this book may be reproduced, stored in a retrieval system, or transmitted, in any form or by any means, without permission.",
-		"Por la presente declaro que el contenido de este trabajo es original y no se ha presentado total o parcialmente para cualquier otro título.",
-		"Cette traduction est une documentation libre, veuillez vous reporter à la GNU General Public License version 3 concernant les conditions de copie.",
-		"Autor oświadcza, że ten tekst jest jego dziełem lub pochodzi z materiałów dostępnych na warunkach domeny publicznej.",
+		"Esta obra está bajo una licencia Atribución 3.0 No portada, y también bajo una licencia Atribución-CompartirIgual 3.0 No portada.",
+		"Quest'opera è distribuita con licenza Attribuzione 3.0 Italia e con licenza Attribuzione - Condividi allo stesso modo 3.0 Italia.",
+		"Na ten utwór udzielona jest licencja Uznanie autorstwa 3.0 Polska (CC BY 3.0 PL) i udzielona jest licencja CC BY-SA 3.0 PL.",
 		"Categorical variables were compared using the chi-square test or Fisher's exact test, and data are presented as median and interquartile range.",
 		"The study was approved by the ethics committee of the hospital and written informed consent was obtained from all participants.",
 	}

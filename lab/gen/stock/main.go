@@ -1,17 +1,17 @@
 // Stock creates the public stock of wording from the given sources, the roots of unpacked packages:
 //
 //	apt-get download texlive-publishers texlive-publishers-doc texlive-latex-extra texlive-lang-chinese texlive-lang-german \
-//	    texlive-lang-italian base-files mediawiki manpages-{es,fr,it,nl,pl,pt-br,ru}
+//	    texlive-lang-italian base-files
 //	for p in *.deb; do dpkg-deb --extract $p ROOT/${p%%_*}; done
 //	pip download --no-deps allofplos==0.11.1 && unzip allofplos-*.whl -d ROOT/allofplos
 //	go -C lab run ./gen/stock ROOT > align/wording/stock/public.txt
 //
 // It reads the copyright files of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes and
 // templates for theses, it takes declarative paragraphs without markup, if the file or its README states the LaTeX Project Public
-// License, the GNU GPL or the MIT licence. From base-files and the packages' copyright files, it takes licence texts. From translated
-// manual pages, the messages of a wiki and doclicense, it takes statements in other languages about licences and about one's own work.
-// From articles under CC BY, it takes sentences on statistics and ethics with little content of their own, because other articles contain
-// most of their runs of words.
+// License or the MIT licence; nothing is taken from a file under the GNU GPL, whose terms would extend to the program. From base-files and
+// the packages' copyright files, it takes licence texts. From doclicense, it takes statements in other languages about licences. From
+// articles under CC BY, it takes sentences on statistics and ethics with little content of their own, because other articles contain most
+// of their runs of words.
 package main
 
 import (
@@ -40,9 +40,10 @@ func main() {
 // granting are the packages whose copyright files are read.
 var granting = []string{"apt", "curl", "git", "libexpat1", "libx11-6", "nodejs", "openssl", "python3", "vim", "zlib1g"}
 
-// languages are the message files to read.
-var languages = []string{"de.json", "en.json", "es.json", "fr.json", "it.json",
-	"nl.json", "pl.json", "pt.json", "pt-br.json", "ru.json", "zh-hans.json"}
+// refused stands for licences under which nothing is taken, and underGPL lists files that state another licence than their catalogue entry.
+const refused = "GPL"
+
+var underGPL = []string{"shtthesis.cls"}
 
 // licences lists the licences that the head of a file can name, in order of preference.
 var licences = []struct {
@@ -50,7 +51,7 @@ var licences = []struct {
 	says *regexp.Regexp
 }{
 	{"LPPL-1.3c", regexp.MustCompile(`(?is)LaTeX\s+(?:%+\s*)?Project\s+(?:%+\s*)?Public\s+(?:%+\s*)?Licen[sc]e|\bLPPL\b`)},
-	{"GPL", regexp.MustCompile(`(?is)GNU\s+(?:%+\s*)?General\s+(?:%+\s*)?Public|GNU\s+Licen[sc]e`)},
+	{refused, regexp.MustCompile(`(?is)GNU\s+(?:%+\s*)?General\s+(?:%+\s*)?Public|GNU\s+Licen[sc]e`)},
 	{"MIT", regexp.MustCompile(`(?i)\bMIT\b`)},
 }
 
@@ -78,11 +79,6 @@ func run(root string) error {
 			return granted(path, from, seen)
 		case ext == ".xml" && of == "allofplos":
 			return papers.add(path)
-		case ext == ".gz" && strings.HasPrefix(of, "manpages-"):
-			return translated(path, "notice ("+of+")", seen)
-		case ext == ".json" && of == "mediawiki" &&
-			filepath.Base(filepath.Dir(path)) == "i18n" && slices.Contains(languages, filepath.Base(path)):
-			return declared(path, "("+of+")", seen)
 		case ext == ".ldf" && strings.HasPrefix(filepath.Base(path), "doclicense-"):
 			return documentLicence(path, from, seen)
 		case slices.Contains([]string{".cls", ".sty", ".def", ".cfg", ".tex"}, ext):
@@ -111,7 +107,7 @@ func declarations(path, from string, seen map[string]bool) error {
 			}
 		}
 	}
-	if licence == "" {
+	if licence == "" || licence == refused || slices.Contains(underGPL, filepath.Base(path)) {
 		return nil
 	}
 	for _, p := range paragraphs(text) {

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // articles holds a folder's papers, and which of them contain each run of three words.
@@ -162,69 +160,6 @@ func sentencesOf(p string) []string {
 	return append(out, strings.TrimSpace(p[from:]))
 }
 
-var (
-	manParagraph = regexp.MustCompile(`\n\.(?:PP|P|SH)\b`)
-	manNotice    = regexp.MustCompile(`gnu\.org/licenses`)
-	manMarkup    = regexp.MustCompile(`(?m)^\.(?:UR|UE|MT|ME|br).*\n?|^\.$`)
-)
-
-// translated writes a translated manual page's notice about its licence and the absence of a warranty.
-func translated(path, from string, seen map[string]bool) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil // a broken link
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		return err
-	}
-	for _, p := range manParagraph.Split(string(b), -1) {
-		if !manNotice.MatchString(p) {
-			continue
-		}
-		if p = strings.Join(strings.Fields(manMarkup.ReplaceAllString(p, "")), " "); !strings.ContainsAny(p, `\@<`) && letters(p) > 0.7 {
-			write("licence", from, "GPL-3.0-or-later", p, seen)
-		}
-	}
-	return nil
-}
-
-// messageKeys names the messages in which a wiki asks its authors to confirm that they wrote the text and that others may use it.
-var messageKeys = []string{"copyrightwarning", "copyrightwarning2", "upload-form-label-own-work-message-generic-local",
-	"upload-form-label-own-work-message-generic-foreign"}
-
-var (
-	slot     = regexp.MustCompile(`\{\{[^{}]*\}\}|\$[0-9]`)
-	messages = regexp.MustCompile(`<[^>]+>|'{2,}|\[\[|\]\]`)
-)
-
-// declared writes a language's messages of this kind.
-func declared(path, from string, seen map[string]bool) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var all map[string]any
-	if err := json.Unmarshal(b, &all); err != nil {
-		return err
-	}
-	for _, k := range messageKeys {
-		s, _ := all[k].(string)
-		for slot.MatchString(s) {
-			s = slot.ReplaceAllString(s, "")
-		}
-		if s = strings.Join(strings.Fields(strings.Trim(messages.ReplaceAllString(s, " "), "{} ")), " "); s != "" {
-			write("declaration", filepath.Base(path)+" "+from, "GPL-2.0-or-later", s, seen)
-		}
-	}
-	return nil
-}
-
 // named matches a definition of doclicense.
 var named = regexp.MustCompile(`(?m)^\\@namedef\{doclicense@lang@(thisDoc|word@license|lic@[^}]*)\}\{([^}]*)\}`)
 
@@ -233,6 +168,9 @@ func documentLicence(path, from string, seen map[string]bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
+	}
+	if !utf8.Valid(b) {
+		return nil
 	}
 	var this, word string
 	var licences []string
