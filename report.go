@@ -251,6 +251,9 @@ const (
 	TaskFailed  State = "failed"
 )
 
+// Ended reports whether work on the task is over, whatever came of it.
+func (s State) Ended() bool { return s != TaskQueued && s != TaskRunning }
+
 // Task is a check, in progress or ended.
 type Task struct {
 	ID    TaskID    `json:"id"`

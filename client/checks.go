@@ -44,7 +44,7 @@ type Check struct {
 
 // Ended reports whether the check has reached its final state.
 func (c Check) Ended() bool {
-	return c.State != "" && c.State != concordat.TaskQueued && c.State != concordat.TaskRunning
+	return c.State != "" && c.State.Ended()
 }
 
 // File is a file to submit. Open must return the content from the beginning on each call, because a request is repeated if the connection

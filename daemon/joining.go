@@ -16,7 +16,7 @@ import (
 	"concordat/instance"
 	"concordat/partners"
 	"concordat/store"
-	"concordat/web"
+	partnerpages "concordat/web/pages/partners"
 )
 
 // joinTime is the time limit for another site's answer while an administrator waits.
@@ -24,14 +24,14 @@ const joinTime = 30 * time.Second
 
 // joining returns functions with which administrators join other sites on the pages; they use the same functions of package partners as
 // the commands.
-func (s *Daemon) joining() *web.Joining {
-	return &web.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
+func (s *Daemon) joining() *partnerpages.Joining {
+	return &partnerpages.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
 		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
 		Catalogue: s.fetchCatalogue, CreateFederation: s.createFederation, AddMember: s.addMember, JoinFederation: s.joinFederation}
 }
 
-func (s *Daemon) standing(ctx context.Context) (web.Standing, error) {
-	out := web.Standing{Listen: s.o.Now().Federation.Listen, Clustered: s.o.Clustered(), Listens: s.Partners.Load() != nil}
+func (s *Daemon) standing(ctx context.Context) (partnerpages.Standing, error) {
+	out := partnerpages.Standing{Listen: s.o.Now().Federation.Listen, Clustered: s.o.Clustered(), Listens: s.Partners.Load() != nil}
 	k, err := s.o.Keys(ctx)
 	if err != nil || !k.Made {
 		return out, err
@@ -43,16 +43,16 @@ func (s *Daemon) standing(ctx context.Context) (web.Standing, error) {
 	return out, nil
 }
 
-func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.PartnerCard, error) {
+func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]partnerpages.PartnerCard, error) {
 	ps, err := s.o.Store.Partners.Partners(ctx)
-	out := map[concordat.SiteID]web.PartnerCard{}
+	out := map[concordat.SiteID]partnerpages.PartnerCard{}
 	for _, p := range ps {
 		c, err := crypto.ParseCard(p.Card)
 		if err != nil {
 			s.log.Error("card of a partner", "site", p.Site, "error", err)
 			continue
 		}
-		out[p.Site] = web.PartnerCard{Name: c.Name, Addresses: c.URLs, Contact: c.Contact}
+		out[p.Site] = partnerpages.PartnerCard{Name: c.Name, Addresses: c.URLs, Contact: c.Contact}
 	}
 	return out, err
 }
@@ -195,16 +195,16 @@ func (s *Daemon) partnersRunner(ctx context.Context, g *errgroup.Group) func(*pa
 	}
 }
 
-func (s *Daemon) invite(ctx context.Context, by string, a web.InvitationOffer) (web.Invitation, error) {
+func (s *Daemon) invite(ctx context.Context, by string, a partnerpages.InvitationOffer) (partnerpages.Invitation, error) {
 	c, err := s.client()
 	if err != nil {
-		return web.Invitation{}, err
+		return partnerpages.Invitation{}, err
 	}
 	inv, err := partners.Invite(ctx, s.o, c.Identity(), partners.Offer{Note: a.Note, Grants: a.Grants}, by)
 	if err != nil {
-		return web.Invitation{}, err
+		return partnerpages.Invitation{}, err
 	}
-	return web.Invitation{Text: inv.String(), Ends: inv.Expiry}, nil
+	return partnerpages.Invitation{Text: inv.String(), Ends: inv.Expiry}, nil
 }
 
 func (s *Daemon) redeem(ctx context.Context, by, text string) (concordat.SiteID, error) {

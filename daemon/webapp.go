@@ -28,6 +28,7 @@ import (
 	"concordat/web"
 	"concordat/web/api"
 	"concordat/web/inbox"
+	"concordat/web/pages"
 	"concordat/web/platforms"
 )
 
@@ -103,7 +104,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		},
 		ReportPDF: pdfWriter(o, s.options.Sign),
 		Originals: newOriginals(files, d.reader, instance.Extraction(o.Config)),
-		Partners:  func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
+		Partners:  func(ctx context.Context) ([]pages.Partner, error) { return partnerChoices(ctx, o) },
 		Room:      o.CheckDisk,
 		Machine:   machine{s},
 		Keystore:  siteKeys{o},
@@ -178,17 +179,17 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 }
 
 // partnerChoices returns the active partners with the libraries that they last announced.
-func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, error) {
+func partnerChoices(ctx context.Context, o *instance.Instance) ([]pages.Partner, error) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []web.Partner
+	var out []pages.Partner
 	for _, p := range ps {
 		if p.State != store.PartnerActive {
 			continue
 		}
-		one := web.Partner{Site: p.Site, Name: partners.NameOf(p)}
+		one := pages.Partner{Site: p.Site, Name: partners.NameOf(p)}
 		kept, err := o.Store.Setting(ctx, partners.CatalogueSetting(p.Site))
 		var cat concordat.Catalogue
 		switch {

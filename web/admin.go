@@ -13,7 +13,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// adminPages serves the pages for people, partners, tasks and deletions.
+// adminPages serves the pages for people and tasks.
 type adminPages struct{ *Web }
 
 func (w adminPages) tasksRoutes() {
@@ -61,7 +61,7 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		one := adminTask{Task: t}
-		if err == nil && !Ended(t.State) {
+		if err == nil && !t.State.Ended() {
 			p.Busy = true
 			one.Now, err = way.now(r.Context(), t)
 		}

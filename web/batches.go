@@ -17,6 +17,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/deletions"
 )
 
 // batchPages serves the pages of batches and scheduled rechecks.
@@ -57,7 +58,7 @@ type batchesPage struct {
 	Older   int64
 	Busy    bool
 	People  pages.Names
-	Deleted deletedNow
+	Deleted deletions.Now
 }
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -67,16 +68,16 @@ func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err == nil {
 		people, err = w.Names(r.Context())
 	}
-	var deleted deletedNow
+	var deleted deletions.Now
 	if err == nil {
-		deleted, err = justDeleted(r, w.Web, v)
+		deleted, err = w.Deletions.Just(r, v)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
 	p := batchesPage{People: people, Deleted: deleted, Batches: bs,
-		Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
+		Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !b.State.Ended() })}
 	if len(bs) == TaskPage {
 		p.Older = bs[len(bs)-1].Seq
 	}
@@ -334,6 +335,19 @@ func (w batchPages) StopBatch(ctx context.Context, v *Visitor, b store.Batch) er
 		v.Note("batch_cancelled", map[string]any{"batch": b.ID}))
 }
 
+// Rest stops a batch unless it has ended, and returns once no process is working on it.
+func (w batchPages) Rest(ctx context.Context, v *Visitor, b store.Batch) error {
+	if !b.State.Ended() {
+		if err := w.StopBatch(ctx, v, b); err != nil {
+			return err
+		}
+	}
+	if w.o.Batches == nil {
+		return nil
+	}
+	return w.o.Batches.Await(ctx, b.ID)
+}
+
 func (w batchPages) RepeatBatch(ctx context.Context, v *Visitor, b store.Batch) error {
 	switch {
 	case !w.mayChangeBatch(v, b):
@@ -362,7 +376,7 @@ func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch,
 	if verdict == "rules" {
 		verdict = ""
 	}
-	why, err := checkReason(why, false)
+	why, err := pages.Reason(why, false)
 	if err != nil {
 		return err
 	}
@@ -394,7 +408,7 @@ func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *Visi
 
 func batchProgress(b store.Batch, l message.Language) progress {
 	switch {
-	case Ended(b.State):
+	case b.State.Ended():
 		return progress{State: b.State, Finally: true}
 	case b.Stage == "":
 		return progress{State: b.State, Words: l.Say("batch.waits")}

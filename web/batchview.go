@@ -141,7 +141,7 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	}
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), q, p)
-		p.Charted = len(p.Pairs) > 0 || p.Batch.State == concordat.TaskQueued || p.Batch.State == concordat.TaskRunning
+		p.Charted = len(p.Pairs) > 0 || !p.Batch.State.Ended()
 		if err == nil && !p.Charted {
 			err = p.EachPair(r.Context(), w.o.Store, chartLeast, func(batch.ViewedPair) bool {
 				p.Charted = true
@@ -199,7 +199,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 			return nil, err
 		}
 	}
-	if Ended(b.State) && !hidden {
+	if b.State.Ended() && !hidden {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
 	if p.Limited == "" && !hidden { // only officers may see what officers wrote, including names of documents

@@ -13,6 +13,7 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 const (
@@ -100,7 +101,7 @@ func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch,
 	if err != nil {
 		return fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)
 	}
-	if why, err = checkReason(why, count); err != nil {
+	if why, err = pages.Reason(why, count); err != nil {
 		return err
 	}
 	return batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules(),
@@ -198,7 +199,7 @@ func (w batchPages) ApplyLead(ctx context.Context, v *Visitor, b store.Batch, fi
 	if state != report.LeadOpen && state != report.LeadCounted && state != report.LeadSetAside {
 		return message.Invalid("wrong.action", string(state))
 	}
-	why, err := checkReason(why, state != report.LeadOpen)
+	why, err := pages.Reason(why, state != report.LeadOpen)
 	if err != nil {
 		return err
 	}

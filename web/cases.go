@@ -365,7 +365,7 @@ func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrar
 		return nil
 	case err != nil:
 		return err
-	case !Ended(t.State):
+	case !t.State.Ended():
 		out.State = CaseWaiting
 	case t.State == concordat.TaskFailed:
 		out.State, out.Cause = CaseFailed, t.Cause
@@ -466,7 +466,7 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 	case CaseWaiting:
 		err = w.cancelCase(ctx, v, now.Added, in.Document)
 	case CaseAdded:
-		err = w.Admin.eraseSome(ctx, v, removedCase, in.Library, in.Document)
+		err = w.Deletions.EraseSome(ctx, v, removedCase, in.Library, in.Document)
 	}
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 
 // purposesOf returns the purposes for which partners open libraries, sorted and without duplicates. any reports whether some libraries
 // are open for every purpose.
-func purposesOf(ps []Partner) (all []string, any bool) {
+func purposesOf(ps []pages.Partner) (all []string, any bool) {
 	for _, p := range ps {
 		for _, l := range p.Libraries {
 			any = any || len(l.Purposes) == 0
@@ -47,12 +47,12 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 
 // checkPurpose rejects a purpose for which no selected library of a partner is open. The partner would report this only at the end of the
 // check. It skips partners that have not disclosed their libraries yet.
-func checkPurpose(purpose string, asked []Partner) error {
+func checkPurpose(purpose string, asked []pages.Partner) error {
 	for _, p := range asked {
 		if len(p.Libraries) == 0 || slices.ContainsFunc(p.Libraries, func(l concordat.OpenLibrary) bool { return opensFor(l, purpose) }) {
 			continue
 		}
-		known, _ := purposesOf([]Partner{p})
+		known, _ := purposesOf([]pages.Partner{p})
 		return message.Invalid("wrong.purpose", p.Name, strings.Join(known, ", "))
 	}
 	return nil
@@ -61,7 +61,7 @@ func checkPurpose(purpose string, asked []Partner) error {
 type newCheck struct {
 	Libraries []store.Library
 	Templates []string
-	Partners  []Partner
+	Partners  []pages.Partner
 	Problem   string
 	Faults    []fault // reasons why the files were rejected; none was accepted
 	MaxMiB    int64

@@ -169,7 +169,7 @@ func (e examplePages) remove(ctx context.Context, v *Visitor) error {
 		t.Tasks = append(t.Tasks, one.ID)
 	}
 	if len(t.Tasks) > 0 {
-		if _, err := e.web.Admin.Erase(ctx, v, exampleReason, t); err != nil {
+		if _, err := e.web.Deletions.Erase(ctx, v, exampleReason, t); err != nil {
 			return err
 		}
 	}

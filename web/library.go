@@ -119,7 +119,7 @@ type libraryPage struct {
 type librarySettings struct {
 	store.Library
 	Path      string
-	Partners  []Partner
+	Partners  []pages.Partner
 	Shares    []libraryShare
 	Templates []store.Template
 	Sections  []string // names of section templates
@@ -252,7 +252,7 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 		}
 	}
 	if err == nil {
-		err = w.Admin.eraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
+		err = w.Deletions.EraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -276,9 +276,9 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	case "policy":
 		err = w.setPolicy(r.Context(), v, l, f)
 	case "share":
-		err = w.shareLibrary(r.Context(), v, l, f)
+		err = w.Shares.Open(r.Context(), v, l.ID, f)
 	case "unshare":
-		err = w.Unshare(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
+		err = w.Shares.Close(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording", "unword":
 		name := strings.TrimSpace(f.Get("name"))
 		if action == "unword" {
@@ -324,7 +324,7 @@ func (w libraryPages) DeleteWording(ctx context.Context, v *Visitor, lib concord
 
 // DeleteLibrary deletes a library and its documents. The receipt of the deletion also names the library.
 func (w libraryPages) DeleteLibrary(ctx context.Context, v *Visitor, l store.Library, reason string) error {
-	_, err := w.Admin.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
+	_, err := w.Deletions.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
 		v.Note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))
 	return err
 }

@@ -114,7 +114,7 @@ func (c additionCounts) Ended() int { return c.Files - c.Waiting }
 func (c *additionCounts) count(s store.TaskSum) {
 	c.Files += s.Tasks
 	switch {
-	case !Ended(s.State):
+	case !s.State.Ended():
 		c.Waiting += s.Tasks
 		return
 	case s.State == concordat.TaskFailed:
@@ -198,7 +198,7 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Vi
 	for _, t := range tasks {
 		t.Title = pages.Visible(t.Title)
 		one := addition{Task: t, LeftOut: view.LeftOutOf(t)}
-		if !Ended(t.State) {
+		if !t.State.Ended() {
 			busy = true
 			if one.Now, err = way.now(ctx, t); err != nil {
 				return nil, busy, err

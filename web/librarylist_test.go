@@ -14,6 +14,7 @@ import (
 	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages"
 )
 
 // TestFailuresFirst: a library states how many files of a day were added and how many failed, lists each failed file with the reason at
@@ -145,8 +146,8 @@ func TestTooLarge(t *testing.T) {
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
-		o.Partners = func(context.Context) ([]web.Partner, error) {
-			return []web.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
+		o.Partners = func(context.Context) ([]pages.Partner, error) {
+			return []pages.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
 				{ID: "calls", Purposes: []string{"grant", "appeal"}}}}, {Site: "WEST", Name: "West"}}, nil
 		}
 	})

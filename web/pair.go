@@ -266,7 +266,7 @@ func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visit
 		if f.Get("verdict") != "comment" {
 			return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), f.Get("verdict"), f.Get("reason"))
 		}
-		text, err := checkReason(f.Get("reason"), true)
+		text, err := pages.Reason(f.Get("reason"), true)
 		if err != nil {
 			return err
 		}

@@ -172,7 +172,7 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 		switch {
 		case err != nil:
 			return progress{}, err
-		case Ended(t.State):
+		case t.State.Ended():
 			return progress{State: t.State, Finally: true}, nil
 		}
 		return o.now(ctx, t)

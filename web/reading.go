@@ -178,7 +178,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	if errors.Is(err, ErrNotShown) {
 		err = nil // the page shows the error
 	}
-	if err == nil && !Ended(t.State) {
+	if err == nil && !t.State.Ended() {
 		p.Now, err = (&onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
 	}
 	if err != nil {

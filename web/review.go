@@ -23,18 +23,6 @@ import (
 // The verdicts that officers can give.
 var verdicts = []string{"clear", "discuss", "suspected"}
 
-// maxNote is the maximum length of a comment or a reason in bytes.
-const maxNote = 10_000
-
-// checkReason returns a reason without surrounding white space. It fails if a required reason is empty or the reason is longer than
-// maxNote.
-func checkReason(text string, needed bool) (string, error) {
-	if text = strings.TrimSpace(text); needed && text == "" || len(text) > maxNote {
-		return "", message.Invalid("wrong.reason", maxNote)
-	}
-	return text, nil
-}
-
 // Review contains people's decisions about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
@@ -335,8 +323,8 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 // ChangeComment changes one of the visitor's comments, or deletes it if the text is empty.
 func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task, number int, text string) error {
 	text = strings.TrimSpace(text)
-	if len(text) > maxNote {
-		return message.Invalid("wrong.long", maxNote)
+	if len(text) > pages.MaxNote {
+		return message.Invalid("wrong.long", pages.MaxNote)
 	}
 	action := "comment_edited"
 	if text == "" {
@@ -374,8 +362,8 @@ func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.T
 func (w reportPages) note(v *Visitor, now *Review, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewKind(f.Get("kind")), Text: strings.TrimSpace(f.Get("text"))}
 	bad := func(key string, args ...any) (store.Review, error) { return n, message.Invalid(key, args...) }
-	if len(n.Text) > maxNote {
-		return bad("wrong.long", maxNote)
+	if len(n.Text) > pages.MaxNote {
+		return bad("wrong.long", pages.MaxNote)
 	}
 	switch n.Kind {
 	case store.ReviewComment:

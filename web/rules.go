@@ -14,6 +14,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // Bounds on template wording in the rules of one report.
@@ -413,7 +414,7 @@ func (w reportPages) passageRules(v *Visitor, rules report.Rules, f url.Values) 
 			func(p report.ExcludedPassage) bool { return p.Span.Overlaps(s) })
 		return rules, place, nil
 	}
-	why, err := checkReason(f.Get("comment"), true)
+	why, err := pages.Reason(f.Get("comment"), true)
 	if err != nil {
 		return rules, "", err
 	}
@@ -433,7 +434,7 @@ func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) 
 		rules.CountWording = slices.DeleteFunc(slices.Clone(rules.CountWording), func(c report.CountedWording) bool { return c.Span.Overlaps(s) })
 		return rules, place, nil
 	}
-	why, err := checkReason(f.Get("comment"), true)
+	why, err := pages.Reason(f.Get("comment"), true)
 	if err != nil {
 		return rules, "", err
 	}
@@ -470,7 +471,7 @@ func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.Tas
 	if action == "open-lead" {
 		return rules, subject, nil
 	}
-	if one.Comment, err = checkReason(f.Get("comment"), true); err != nil {
+	if one.Comment, err = pages.Reason(f.Get("comment"), true); err != nil {
 		return rules, "", err
 	}
 	if action == "count-lead" {

@@ -19,6 +19,7 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // uploadHandler processes the files of an upload: it checks them or adds them to a library.
@@ -334,10 +335,10 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	if err != nil {
 		return err
 	}
-	asked := map[concordat.SiteID]*Partner{}
+	asked := map[concordat.SiteID]*pages.Partner{}
 	for _, name := range names {
 		id, lib, single := strings.Cut(name, "/")
-		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
+		i := slices.IndexFunc(all, func(p pages.Partner) bool { return string(p.Site) == id })
 		if i < 0 {
 			return message.Absent("wrong.partner", name)
 		}
@@ -361,7 +362,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 			j.PartnerLibraries = append(j.PartnerLibraries, name)
 		}
 	}
-	var whom []Partner
+	var whom []pages.Partner
 	for _, p := range all { // in a fixed order, so that the same form always produces the same error
 		if of := asked[p.Site]; of != nil {
 			whom = append(whom, *of)

@@ -19,6 +19,7 @@ import (
 	"concordat/view"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/deletions"
 	"concordat/web/pages/settings"
 )
 
@@ -52,7 +53,7 @@ type checksPage struct {
 	People           pages.Names
 	List             string // the query of the list, to which forms return
 	Busy             bool   // some checks have not ended
-	Deleted          deletedNow
+	Deleted          deletions.Now
 	// MayAdd reports whether the visitor may add documents to libraries.
 	MayAdd bool
 	// MayCheck reports whether the visitor may submit.
@@ -84,7 +85,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.People, err = w.Names(r.Context())
 	}
 	if err == nil {
-		p.Deleted, err = justDeleted(r, w.Web, v)
+		p.Deleted, err = w.Deletions.Just(r, v)
 	}
 	var scores map[concordat.TaskID]ShownScore
 	if err == nil {
@@ -103,7 +104,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 			one, err = w.row(r.Context(), v, t)
 			one.Score, one.HasReport, one.Group = scores[t.ID], HasReport(t), groups[t.ID]
 			p.Rows = append(p.Rows, one)
-			p.Busy = p.Busy || !Ended(t.State) || one.Score.Later || one.Group != nil && !Ended(one.Group.State)
+			p.Busy = p.Busy || !t.State.Ended() || one.Score.Later || one.Group != nil && !one.Group.State.Ended()
 		}
 	}
 	if err != nil {
@@ -137,11 +138,12 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "checks", "title.checks", p)
 }
 
-func Ended(s concordat.State) bool { return s != concordat.TaskQueued && s != concordat.TaskRunning }
+// Forget drops what is cached of a deleted check.
+func (w checkPages) Forget(id concordat.TaskID) { w.cache.drop(id) }
 
 func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
 	t.Title = pages.Visible(t.Title)
-	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t), File: FileName(t), LeftOut: view.LeftOutOf(t)}
+	one := row{Task: t, MayCancel: !t.State.Ended() && w.mayChange(v, t), File: FileName(t), LeftOut: view.LeftOutOf(t)}
 	if one.File == t.Title {
 		one.File = ""
 	}

@@ -31,9 +31,12 @@ import (
 	"concordat/web/pages"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/cases"
+	"concordat/web/pages/deletions"
 	"concordat/web/pages/harvests"
 	"concordat/web/pages/hooks"
+	"concordat/web/pages/partners"
 	"concordat/web/pages/settings"
+	"concordat/web/pages/shares"
 	"concordat/web/passwords"
 	"concordat/web/static"
 )
@@ -60,7 +63,7 @@ type Options struct {
 	// Originals renders the pages of submitted files; if nil, they are not shown.
 	Originals Originals
 	// Partners returns the sites that a check can ask; if nil, there are none.
-	Partners func(ctx context.Context) ([]Partner, error)
+	Partners func(ctx context.Context) ([]pages.Partner, error)
 	// Example contains documents for a new site in library/ and a thesis to check against them in submission/; if nil, no example is
 	// offered.
 	Example fs.FS
@@ -80,7 +83,7 @@ type Options struct {
 	Nodes    admin.Nodes             // the machines of the site; nil on a site of one machine
 	Settings settings.Control        // if nil, the pages show no settings
 	Meaning  settings.MeaningControl // if nil, commands change how rewritten text is found
-	Joining  *Joining                // if nil, partners are added by commands
+	Joining  *partners.Joining       // if nil, partners are added by commands
 	// Batches runs batches of documents and scheduled rechecks; if nil, there are none.
 	Batches *batch.Queue
 	// Adding returns when and to which library submissions are added; if nil, they are not added.
@@ -111,13 +114,6 @@ const (
 	formCSV  ReportForm = "csv"
 )
 
-// Partner is another site that a check can ask.
-type Partner struct {
-	Site      concordat.SiteID
-	Name      string
-	Libraries []concordat.OpenLibrary // as last announced; nil if the partner has not announced any
-}
-
 // Web serves the pages. It is safe for concurrent use.
 type Web struct {
 	pages.Auditor
@@ -138,19 +134,22 @@ type Web struct {
 	requestTime time.Duration // time limit of a request without files from a known caller
 
 	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
-	Admin    adminPages
-	Reports  reportPages
-	Batches  batchPages
-	Accounts accountPages
-	Checks   checkPages
-	Library  libraryPages
-	Standing standingPages
-	Example  examplePages
-	State    admin.Admin
-	Settings settings.Settings
-	Harvests harvests.Harvests
-	Hooks    hooks.Hooks
-	Cases    cases.Cases
+	Admin     adminPages
+	Reports   reportPages
+	Batches   batchPages
+	Accounts  accountPages
+	Checks    checkPages
+	Library   libraryPages
+	Standing  standingPages
+	Example   examplePages
+	State     admin.Admin
+	Settings  settings.Settings
+	Harvests  harvests.Harvests
+	Hooks     hooks.Hooks
+	Cases     cases.Cases
+	Shares    shares.Shares
+	Partners  partners.Partners
+	Deletions deletions.Deletions
 
 	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are the OpenID Connect providers.
@@ -177,7 +176,7 @@ func New(o Options) (*Web, error) {
 		o.MaxUpload = defaultUpload
 	}
 	if o.Partners == nil {
-		o.Partners = func(context.Context) ([]Partner, error) { return nil, nil }
+		o.Partners = func(context.Context) ([]pages.Partner, error) { return nil, nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -273,7 +272,6 @@ func (w *Web) routes() {
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
 	w.Accounts.registerRoutes()
-	w.Admin.eraseRoutes()
 	m.HandleFunc("GET /join", w.joinPage)
 	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
@@ -298,12 +296,15 @@ func (w *Web) routes() {
 	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
 	w.AddPage("POST /checks/{id}/watch", pages.Officers, w.Standing.change)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
+	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Checks, Batches: w.Batches})
 	w.Library.libraryRoutes()
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Settings = settings.New(w, settings.Options{Control: w.o.Settings, Meaning: w.o.Meaning, Logger: w.o.Logger})
 	w.Admin.tasksRoutes()
-	w.Admin.partnerRoutes()
+	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Partners: w.o.Partners}
+	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
+		Logger: w.o.Logger, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.AddPage("GET /account", pages.Everyone, w.Accounts.accountPage)
 	w.AddPage("POST /account/tokens", pages.Everyone, w.Accounts.changeTokens)
@@ -335,8 +336,8 @@ func (w *Web) Names(ctx context.Context) (pages.Names, error) {
 	if err != nil {
 		return pages.Names{Names: n}, err
 	}
-	partners, err := w.o.Partners(ctx)
-	for _, p := range partners {
+	asked, err := w.o.Partners(ctx)
+	for _, p := range asked {
 		n.Sites[p.Site] = pages.Visible(p.Name)
 		for _, l := range p.Libraries {
 			if title := pages.Visible(l.Title); title != "" {
@@ -411,7 +412,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
 		Visitor: v, LTI: w.platforms, Idle: idlePlaces(r.Context(), w, v, r.URL.Path), Waiting: w.waiting(r.Context(), v),
-		Pending: w.unconfirmed(r.Context(), v), Unread: w.unreadAlerts(r.Context(), v), Page: page}); err != nil {
+		Pending: w.Partners.Unconfirmed(r.Context(), v), Unread: w.unreadAlerts(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return

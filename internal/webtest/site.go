@@ -31,6 +31,7 @@ import (
 	"concordat/web"
 	"concordat/web/api"
 	"concordat/web/inbox"
+	"concordat/web/pages"
 	"concordat/web/passwords"
 )
 
@@ -238,8 +239,8 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 			}
 			return report.WriteJSON(out, rep)
 		},
-		Partners: func(context.Context) ([]web.Partner, error) {
-			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses",
+		Partners: func(context.Context) ([]pages.Partner, error) {
+			return []pages.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses",
 				Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
 		Harvest: fetch.New(fetch.Options{Agent: "concordat/test"}),

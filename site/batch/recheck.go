@@ -121,7 +121,7 @@ func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) erro
 		return err
 	case err != nil:
 		return err
-	case t.State == concordat.TaskQueued || t.State == concordat.TaskRunning:
+	case !t.State.Ended():
 		return nil
 	}
 	r.Ran = now
@@ -158,7 +158,7 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 		return b.gone(ctx, r, err)
 	}
 	switch {
-	case one.State == concordat.TaskQueued || one.State == concordat.TaskRunning:
+	case !one.State.Ended():
 		return nil
 	case one.Round < round:
 		err := b.o.Store.Batches.ReopenBatch(ctx, r.Target, Runner, true)

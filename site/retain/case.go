@@ -166,7 +166,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 	if err != nil {
 		return nil, err
 	}
-	if t.State == concordat.TaskQueued || t.State == concordat.TaskRunning {
+	if !t.State.Ended() {
 		return nil, fmt.Errorf("case %s: check %s: %w: it is running", x.ID, x.Task, concordat.ErrChanged)
 	}
 	origin := x.Task

@@ -207,7 +207,7 @@ type apiPartnerSitesBody struct {
 func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
 	return apiTell(ctx, w.api.Web, func(ctx context.Context) (apiPartnerSitesBody, error) {
 		out := apiPartnerSitesBody{Partners: []view.Partner{}}
-		rows, err := w.api.Web.Admin.AdminPartners(ctx)
+		rows, err := w.api.Web.Partners.Rows(ctx)
 		for _, p := range rows {
 			out.Partners = append(out.Partners, view.OfPartner(p.Partner, p.Title, p.Asked))
 		}

@@ -332,7 +332,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 			return nil // the check was deleted or the caller disconnected; no error can be sent because the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
-		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: web.Ended(t.State)}
+		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: t.State.Ended()}
 		if e, ok := w.Web.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
 			now.Stage, now.Done, now.Total = e.Stage, e.Done, e.Total
 		}

@@ -47,7 +47,8 @@ type apiReceiptOutput struct {
 
 func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.api.Web.Admin.Erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
+	r, err := w.api.Web.Deletions.Erase(ctx, visitorOf(ctx), b.Reason, retain.Target{
+		Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
 		Batches: b.Batches})
 	if err != nil {
 		return nil, err

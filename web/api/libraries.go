@@ -164,7 +164,7 @@ func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPa
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
-		all, out.Body.Next, err = bounds.PageOf(in, listOfPartners, all, func(p web.Partner) concordat.SiteID { return p.Site })
+		all, out.Body.Next, err = bounds.PageOf(in, listOfPartners, all, func(p pages.Partner) concordat.SiteID { return p.Site })
 	}
 	for _, p := range all {
 		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}

@@ -66,13 +66,13 @@ func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiSh
 		return nil, err
 	}
 	id := concordat.SiteID(in.Partner)
-	if known, err := w.api.Web.Library.Knows(ctx, id); err != nil || !known {
+	if known, err := w.api.Web.Shares.Knows(ctx, id); err != nil || !known {
 		return nil, cmp.Or(err, fmt.Errorf("partner %s: %w", in.Partner, concordat.ErrNotFound))
 	}
-	x, err := w.api.Web.Library.PutShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.Rule()})
+	x, err := w.api.Web.Shares.Put(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.Rule()})
 	return &apiShareOutput{view.OfShare(x)}, err
 }
 
 func (w adminAPI) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
-	return nil, w.api.Web.Library.Unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
+	return nil, w.api.Web.Shares.Close(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"concordat"
 	"concordat/store"
@@ -77,6 +78,17 @@ func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	return nil
+}
+
+// MaxNote is the maximum length of a comment or a reason in bytes.
+const MaxNote = 10_000
+
+// Reason returns a reason without surrounding white space. It fails if a required reason is empty or the reason is longer than MaxNote.
+func Reason(text string, needed bool) (string, error) {
+	if text = strings.TrimSpace(text); needed && text == "" || len(text) > MaxNote {
+		return "", message.Invalid("wrong.reason", MaxNote)
+	}
+	return text, nil
 }
 
 // Administration is the data common to all administration pages.

@@ -12,6 +12,13 @@ import (
 	"concordat/report"
 )
 
+// Partner is another site that a check can ask.
+type Partner struct {
+	Site      concordat.SiteID
+	Name      string
+	Libraries []concordat.OpenLibrary // as last announced; nil if the partner has not announced any
+}
+
 // Names contains the names of accounts, sites and libraries that a page shows.
 type Names struct{ report.Names }
 

@@ -131,7 +131,7 @@ type checkView struct {
 
 func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	t, err := d.visible(r, s)
-	p := checkView{checkRow: checkRow{t, web.HasReport(t)}, Open: !web.Ended(t.State)}
+	p := checkView{checkRow: checkRow{t, web.HasReport(t)}, Open: !t.State.Ended()}
 	if err == nil && p.Report {
 		p.Rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}

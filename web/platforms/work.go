@@ -327,7 +327,7 @@ const maxParts = 10_000
 // parts returns a check, or the checks into which it was split; over is false while one is running.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
 	t, err := d.w.Options().Store.Checks.Task(ctx, id)
-	if err != nil || !web.Ended(t.State) {
+	if err != nil || !t.State.Ended() {
 		return nil, false, err
 	}
 	if t.State != concordat.TaskDone || t.Cause.Code != store.CauseSplit {
@@ -338,7 +338,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			return out, len(out) > 0, nil
-		case err != nil || !web.Ended(one.State):
+		case err != nil || !one.State.Ended():
 			return out, false, err
 		}
 		out = append(out, one)

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // onePartnerPage is the page about one partner. It lists what the partner was shown and what can be done next.
 type onePartnerPage struct {
 	pages.Administration
-	Partner     partnerRow
+	Partner     Row
 	Card        PartnerCard
 	Exposure    *ask.Exposure
 	Shares      []store.Share
@@ -46,20 +46,20 @@ func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }
 
-func (w adminPages) partnerPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Partners) partnerPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showPartner(rw, r, v, http.StatusOK, onePartnerPage{})
 }
 
-func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p onePartnerPage) {
+func (w Partners) showPartner(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p onePartnerPage) {
 	ctx := r.Context()
-	rows, err := w.AdminPartners(ctx)
+	rows, err := w.Rows(ctx)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	i := slices.IndexFunc(rows, func(p partnerRow) bool { return string(p.Site) == r.PathValue("site") })
+	i := slices.IndexFunc(rows, func(p Row) bool { return string(p.Site) == r.PathValue("site") })
 	if i < 0 {
-		w.Fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
+		w.frame.Fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
 		return
 	}
 	p.Administration, p.Partner, p.Card, p.Levels = pages.AdministrationFor(v), rows[i], rows[i].Card, concordat.Levels()[1:]
@@ -73,7 +73,7 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 		err = w.readJoining(ctx, &p, rows)
 	}
 	if err == nil {
-		p.People, err = w.Names(ctx)
+		p.People, err = w.frame.Names(ctx)
 	}
 	p.Titles = map[concordat.DocumentID]string{}
 	for i := 0; err == nil && i < len(p.Exposure.Documents); i++ {
@@ -85,14 +85,14 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visi
 		p.Titles[d.Document] = pages.Visible(row.Title)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, code, "admin_partner", "title.admin", p)
+	w.frame.Show(rw, r, v, code, "admin_partner", "title.admin", p)
 }
 
 // readJoining reads the data for the next steps with a partner.
-func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []partnerRow) error {
+func (w Partners) readJoining(ctx context.Context, p *onePartnerPage, rows []Row) error {
 	j, none := w.joining()
 	if none != nil {
 		return nil // partners are added by commands
@@ -108,7 +108,7 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 	if p.Libraries, err = w.o.Store.Catalogue.Libraries(ctx); err != nil {
 		return err
 	}
-	active, err := w.o.Partners(ctx)
+	active, err := w.o.Shares.Partners(ctx)
 	for _, x := range active {
 		if x.Site == p.Partner.Site {
 			p.Opens, p.Told = x.Libraries, x.Libraries != nil
@@ -118,7 +118,7 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 }
 
 // changePartner performs the next step with a partner.
-func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Partners) changePartner(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	j, err := w.joining()
 	if err == nil {
 		err = pages.ParseForm(rw, r)
@@ -128,7 +128,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 		_, err = w.o.Store.Partners.Partner(r.Context(), site)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	done, err := w.doPartner(r.Context(), v, j, site, r.PostForm)
@@ -137,7 +137,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 		w.o.Logger.Info("refused", "path", r.URL.Path, "error", err)
 		w.showPartner(rw, r, v, http.StatusBadRequest, onePartnerPage{Problem: key, Detail: detail})
 	case err != nil:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	case done != "":
 		w.showPartner(rw, r, v, http.StatusOK, onePartnerPage{Done: done})
 	default:
@@ -146,7 +146,8 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 }
 
 // doPartner performs the action of a form and returns the message key for the outcome, or "" if the page shows the outcome.
-func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
+func (w Partners) doPartner(ctx context.Context, v *pages.Visitor, j *Joining, site concordat.SiteID, f url.Values) (
+	done string, err error) {
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {
 	case "confirm":
@@ -173,21 +174,21 @@ func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site 
 			return "", err
 		}
 		f.Set("partner", string(site))
-		return "", w.Library.shareLibrary(ctx, v, l, f)
+		return "", w.o.Shares.Open(ctx, v, l.ID, f)
 	default:
 		return "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 }
 
-// partnerRow is a partner in the list.
-type partnerRow struct {
+// Row is a partner in the list.
+type Row struct {
 	store.Partner
 	Card  PartnerCard
 	Title string // title from the partner, or assigned to it here
 	Asked int    // number of texts of this site about which the partner asked
 }
 
-func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
+func (w Partners) Rows(ctx context.Context) ([]Row, error) {
 	all, err := w.o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return nil, err
@@ -196,7 +197,7 @@ func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := w.o.Partners(ctx)
+	told, err := w.o.Shares.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +207,9 @@ func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
 			return nil, err
 		}
 	}
-	out := []partnerRow{}
+	out := []Row{}
 	for _, p := range all {
-		one := partnerRow{p, cards[p.Site], p.Name, asked[p.Site]}
+		one := Row{p, cards[p.Site], p.Name, asked[p.Site]}
 		if name := cards[p.Site].Name; name != "" {
 			one.Title = name
 		}

@@ -1,4 +1,5 @@
-package web
+// Package shares opens the libraries of a site to partners, for pages and API. Start with Shares.
+package shares
 
 import (
 	"context"
@@ -11,65 +12,75 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/site/answer"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
-// shareLimits returns pointers to the numeric limits of a rule, by field name.
-func shareLimits(r *store.ShareRule) map[string]*int {
+// Shares opens libraries to partners, and closes them. It is safe for concurrent use.
+type Shares struct {
+	Store   *store.DB
+	Answers *answer.Answerer
+	// Partners returns the sites that a check can ask.
+	Partners func(ctx context.Context) ([]pages.Partner, error)
+}
+
+// limits returns pointers to the numeric limits of a rule, by field name.
+func limits(r *store.ShareRule) map[string]*int {
 	return map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
 		"documents": &r.Limits.Documents, "characters": &r.Limits.Characters, "opened": &r.Limits.Opened,
 		"units":      &r.Limits.Units,
 		"lead_cells": &r.Limits.LeadCells, "lead_sentences": &r.Limits.LeadSentences, "lead_documents": &r.Limits.LeadDocuments}
 }
 
-// shareLibrary opens a library to a partner, or changes how much the partner is shown. Empty fields of the form keep their values from an
+// Open opens a library to a partner, or changes how much the partner is shown. Empty fields of the form keep their values from an
 // earlier share.
-func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
+func (s Shares) Open(ctx context.Context, v *pages.Visitor, lib concordat.LibraryID, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
-	x, err := w.o.Store.Answers.Share(ctx, l.ID, id)
+	x, err := s.Store.Answers.Share(ctx, lib, id)
 	if errors.Is(err, concordat.ErrNotFound) {
-		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.DefaultShareRule()}, nil
+		x, err = store.Share{Library: lib, Partner: id, Rule: store.DefaultShareRule()}, nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := readShare(&x.Rule, f); err != nil {
+	if err := ReadRule(&x.Rule, f); err != nil {
 		return err
 	}
-	_, err = w.PutShare(ctx, v, x)
+	_, err = s.Put(ctx, v, x)
 	return err
 }
 
-// PutShare saves a share with a known partner and returns it.
-func (w libraryPages) PutShare(ctx context.Context, v *Visitor, x store.Share) (store.Share, error) {
-	if known, err := w.Knows(ctx, x.Partner); err != nil {
+// Put saves a share with a known partner and returns it.
+func (s Shares) Put(ctx context.Context, v *pages.Visitor, x store.Share) (store.Share, error) {
+	if known, err := s.Knows(ctx, x.Partner); err != nil {
 		return x, err
 	} else if !known {
 		return x, message.Invalid("wrong.partner", x.Partner)
 	}
-	return w.o.Answers.Shares.Share(ctx, x, func(tx *store.DB) error {
+	return s.Answers.Shares.Share(ctx, x, func(tx *store.DB) error {
 		return tx.Audit.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
 	})
 }
 
 // Knows reports whether a site is a partner that can be asked.
-func (w libraryPages) Knows(ctx context.Context, id concordat.SiteID) (bool, error) {
-	partners, err := w.o.Partners(ctx)
-	return slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == id }), err
+func (s Shares) Knows(ctx context.Context, id concordat.SiteID) (bool, error) {
+	partners, err := s.Partners(ctx)
+	return slices.ContainsFunc(partners, func(p pages.Partner) bool { return p.Site == id }), err
 }
 
-// Unshare closes a library to a partner.
-func (w libraryPages) Unshare(ctx context.Context, v *Visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
-	return w.o.Answers.Shares.Unshare(ctx, lib, partner, func(tx *store.DB) error {
+// Close closes a library to a partner.
+func (s Shares) Close(ctx context.Context, v *pages.Visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
+	return s.Answers.Shares.Unshare(ctx, lib, partner, func(tx *store.DB) error {
 		return tx.Audit.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
 	})
 }
 
-// readShare reads the rules of a share from a form.
-func readShare(r *store.ShareRule, f url.Values) error {
+// ReadRule reads the rules of a share from a form.
+func ReadRule(r *store.ShareRule, f url.Values) error {
 	r.Level = concordat.Show(f.Get("level"))
-	for name, to := range shareLimits(r) {
+	for name, to := range limits(r) {
 		s := f.Get(name)
 		if s == "" {
 			continue

@@ -1,9 +1,12 @@
-package web
+// Package partners serves the pages about the partners of a site to administrators and auditors: who they are, what they were shown, and
+// how others are added. Start with New.
+package partners
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,9 +14,11 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/site/ask"
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/shares"
 )
 
 // Joining connects the site with partners for the pages of administration. by is the acting account. An error with a method Why is one
@@ -71,15 +76,34 @@ type Invitation struct {
 	Ends time.Time
 }
 
-func (w adminPages) partnerRoutes() {
-	w.AddPage("GET /admin/partners", pages.Overseers, w.adminPartnersPage)
-	w.AddPage("POST /admin/partners", pages.Administrators, w.changePartners)
-	w.AddPage("GET /admin/partners/{site}", pages.Overseers, w.partnerPage)
-	w.AddPage("POST /admin/partners/{site}", pages.Administrators, w.changePartner)
+// Options configures the pages.
+type Options struct {
+	Store   *store.DB
+	Asks    *ask.Asker    // asks partners, and knows what it showed them
+	Shares  shares.Shares // opens libraries to partners
+	Joining *Joining      // if nil, partners are added by commands
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Partners shows the partners of a site, and adds others.
+type Partners struct {
+	frame pages.Frame
+	o     Options
+}
+
+// New adds the pages to a site.
+func New(frame pages.Frame, o Options) Partners {
+	w := Partners{frame, o}
+	frame.AddPage("GET /admin/partners", pages.Overseers, w.partnersPage)
+	frame.AddPage("POST /admin/partners", pages.Administrators, w.changePartners)
+	frame.AddPage("GET /admin/partners/{site}", pages.Overseers, w.partnerPage)
+	frame.AddPage("POST /admin/partners/{site}", pages.Administrators, w.changePartner)
+	return w
 }
 
 // joining returns the functions for joining partners, or an error if the site has none.
-func (w *Web) joining() (*Joining, error) {
+func (w Partners) joining() (*Joining, error) {
 	if w.o.Joining == nil {
 		return nil, pages.ErrNoProcess
 	}
@@ -105,8 +129,8 @@ func partnerProblem(err error) (key, detail string) {
 	return "partner.wrong." + e.Why(), detail
 }
 
-// unconfirmed returns the number of partners whose six words an administrator has not compared yet.
-func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
+// Unconfirmed returns the number of partners whose six words an administrator has not compared yet.
+func (w Partners) Unconfirmed(ctx context.Context, v *pages.Visitor) int {
 	if v == nil || v.Role != store.RoleAdministrator {
 		return 0
 	}
@@ -142,7 +166,7 @@ func (f namedFederation) Has(site concordat.SiteID) bool {
 	return slices.ContainsFunc(f.Members, func(m namedMember) bool { return m.Site == site })
 }
 
-func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows []partnerRow) ([]namedFederation, error) {
+func (w Partners) federations(ctx context.Context, own concordat.SiteID, rows []Row) ([]namedFederation, error) {
 	ms, err := w.o.Store.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
@@ -153,7 +177,7 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 			return one
 		}
 		one.Name = string(site)
-		if i := slices.IndexFunc(rows, func(p partnerRow) bool { return p.Site == site }); i >= 0 {
+		if i := slices.IndexFunc(rows, func(p Row) bool { return p.Site == site }); i >= 0 {
 			one.Name = rows[i].Title
 		}
 		return one
@@ -171,10 +195,10 @@ func (w adminPages) federations(ctx context.Context, own concordat.SiteID, rows 
 	return out, nil
 }
 
-// partnersPage is the list of partners, with a guide for adding others.
-type partnersPage struct {
+// listPage is the list of partners, with a guide for adding others.
+type listPage struct {
 	pages.Administration
-	Rows        []partnerRow
+	Rows        []Row
 	Standing    *Standing // nil if partners cannot be added on pages
 	Federations []namedFederation
 	Open        []store.Invitation // invitations that can still be redeemed
@@ -187,7 +211,7 @@ type partnersPage struct {
 }
 
 // Was returns the value that was sent in a field, or otherwise if there is none.
-func (p partnersPage) Was(name, otherwise string) string {
+func (p listPage) Was(name, otherwise string) string {
 	if p.Asked.Has(name) {
 		return p.Asked.Get(name)
 	}
@@ -195,22 +219,22 @@ func (p partnersPage) Was(name, otherwise string) string {
 }
 
 // Address returns the current address for partners.
-func (p partnersPage) Address() string {
+func (p listPage) Address() string {
 	if len(p.Standing.Addresses) == 0 {
 		return ""
 	}
 	return p.Standing.Addresses[0]
 }
 
-func (w adminPages) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	w.showPartners(rw, r, v, http.StatusOK, partnersPage{})
+func (w Partners) partnersPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	w.showPartners(rw, r, v, http.StatusOK, listPage{})
 }
 
-func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p partnersPage) {
+func (w Partners) showPartners(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p listPage) {
 	ctx := r.Context()
 	var err error
 	p.Administration, p.Levels = pages.AdministrationFor(v), concordat.Levels()[1:]
-	if p.Rows, err = w.AdminPartners(ctx); err == nil {
+	if p.Rows, err = w.Rows(ctx); err == nil {
 		p.Libraries, err = w.o.Store.Catalogue.Libraries(ctx)
 	}
 	if j, none := w.joining(); none == nil && err == nil {
@@ -225,7 +249,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 		all, err = w.o.Store.Partners.Invitations(ctx)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	for _, i := range all {
@@ -233,17 +257,17 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Vis
 			p.Open = append(p.Open, i)
 		}
 	}
-	w.Show(rw, r, v, code, "admin_partners", "title.admin", p)
+	w.frame.Show(rw, r, v, code, "admin_partners", "title.admin", p)
 }
 
 // changePartners performs a step of the guide.
-func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Partners) changePartners(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	j, err := w.joining()
 	if err == nil {
 		err = pages.ParseForm(rw, r)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	ctx, f, to := r.Context(), r.PostForm, "/admin/partners"
@@ -257,7 +281,7 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 			made, err = j.Invite(ctx, v.Name, offer)
 		}
 		if err == nil {
-			w.showPartners(rw, r, v, http.StatusOK, partnersPage{Made: &made})
+			w.showPartners(rw, r, v, http.StatusOK, listPage{Made: &made})
 			return
 		}
 	case "redeem":
@@ -272,11 +296,11 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 	}
 	if key, detail := partnerProblem(err); key != "" {
 		w.o.Logger.Info("refused", "path", r.URL.Path, "error", err)
-		w.showPartners(rw, r, v, http.StatusBadRequest, partnersPage{Problem: key, Detail: detail, Asked: f})
+		w.showPartners(rw, r, v, http.StatusBadRequest, listPage{Problem: key, Detail: detail, Asked: f})
 		return
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
@@ -285,12 +309,12 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 // readOffer reads from a form what an invitation opens. One rule applies to all libraries.
 func readOffer(f url.Values) (InvitationOffer, error) {
 	o := InvitationOffer{Note: strings.TrimSpace(f.Get("note"))}
-	if len(o.Note) > maxNote {
-		return o, message.Invalid("wrong.long", maxNote)
+	if len(o.Note) > pages.MaxNote {
+		return o, message.Invalid("wrong.long", pages.MaxNote)
 	}
 	for _, id := range f["library"] {
 		g := store.Grant{Library: concordat.LibraryID(id), Rule: store.DefaultShareRule()}
-		if err := readShare(&g.Rule, url.Values{"level": f["level"], "purposes": f["purposes"]}); err != nil {
+		if err := shares.ReadRule(&g.Rule, url.Values{"level": f["level"], "purposes": f["purposes"]}); err != nil {
 			return o, err
 		}
 		o.Grants = append(o.Grants, g)
