@@ -308,7 +308,7 @@ func TestOfficersSeeEachOther(t *testing.T) {
 		chromedp.Evaluate(`document.querySelector("#decided").textContent`, &verdict), webtest.ReadText("#score", &after)); err != nil {
 		t.Fatalf("%v; told %q", err, told)
 	}
-	if after == before || !strings.Contains(told, after) || strings.Count(told, "bo") < 4 ||
+	if after == before || !strings.Contains(told, after) || strings.Count(told, "Bo ") < 4 ||
 		!strings.Contains(told, "assigned the check to ada") {
 		t.Errorf("the score was %q and is %q; told %q", before, after, told)
 	}
