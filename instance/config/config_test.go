@@ -441,7 +441,7 @@ func TestDiff(t *testing.T) {
 func TestEncoder(t *testing.T) {
 	for text, want := range map[string]string{
 		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1'}}":                           "",
-		"meaning: {encoder: {url: 'https://e.example.edu'}}":                           "meaning.encoder.url: e.example.edu is another machine",
+		"meaning: {encoder: {url: 'https://e.example.edu'}}":                           "meaning.encoder.url: texts would be sent to e.example.edu, which is another machine",
 		"meaning: {encoder: {url: 'http://e.example.edu', allow_text_to_leave: true}}": "plain http",
 		"meaning: {encoder: {url: 'https://e.example.edu', allow_text_to_leave: true, model: '" + strings.Repeat("m", 300) +
 			"'}}": "longer",
