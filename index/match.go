@@ -71,7 +71,7 @@ type matcher struct {
 	query     *concordat.Query
 	view      *view
 	site      concordat.SiteID
-	libraries []bool                 // indexed by document.library; nil means all
+	libraries []bool                 // by the number of a library; nil means all
 	excluded  map[*document]struct{} // never matched
 	matches   []concordat.Match
 	fps       []concordat.Fingerprint // fingerprints of matches
