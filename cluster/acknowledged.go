@@ -123,15 +123,17 @@ func (s *notes) run() {
 		if err != nil {
 			err = fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, err)
 		}
+		again := false // some callers still wait for the positions that were not recorded
 		s.mu.Lock()
 		for _, w := range waiting {
 			if w.tries++; late && w.tries < noteTries && w.waits() && s.ctx.Err() == nil {
 				s.waiting = append(s.waiting, w)
+				again = true
 			} else {
 				w.done <- err
 			}
 		}
-		if len(s.waiting) > 0 {
+		if again {
 			for id, p := range at {
 				s.addLocked(id, p)
 			}
