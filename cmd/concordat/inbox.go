@@ -24,7 +24,7 @@ import (
 func inboxCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "inbox", Short: "Show what other programs sent by COAR Notify, and the answers", Args: cobra.NoArgs,
 		Long: `Repositories and journals send requests for checks to the inbox of the site, which concordat serve answers.
-These commands show requests and answers, and send again the answers that were given up. doc/neighbours.md has the details.`,
+These commands show requests and answers, and resend answers that could not be delivered. doc/neighbours.md has the details.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(inboxList(a), inboxShow(a), inboxReplay(a))
 	return c
@@ -96,7 +96,7 @@ func inboxShow(a *app) *cobra.Command {
 func inboxReplay(a *app) *cobra.Command {
 	return &cobra.Command{Use: "replay ID", Short: "Resend the answers that could not be delivered", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeNotifications(a),
-		Long: `Replay sends again, in their order, the answers to a notification that were given up, and retries them for three days.
+		Long: `Replay resends, in order, the answers to a notification that could not be delivered, and retries them for three days.
 The server sends them; if it is not running, it does so once it starts.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
@@ -112,7 +112,7 @@ The server sends them; if it is not running, it does so once it starts.`,
 					return tx.Audit.Note(cmd.Context(), cli.Operator(), "notification_replayed", map[string]any{"id": n.ID})
 				})
 				if err == nil && sent == 0 {
-					err = fmt.Errorf("notification %s: no answer failed to be delivered", args[0])
+					err = fmt.Errorf("notification %s has no undelivered answer", args[0])
 				}
 				if err != nil {
 					return err

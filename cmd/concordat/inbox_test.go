@@ -84,7 +84,7 @@ func TestInbox(t *testing.T) {
 	if v := show("replay", "one"); v.Dead() || v.Answers[0].State != store.DeliveryPending || time.Until(v.Answers[0].Due) > time.Minute {
 		t.Errorf("got %+v", v)
 	}
-	if _, said := output(t, 1, data, "inbox", "replay", "two"); !strings.Contains(said, "no answer failed to be delivered") {
+	if _, said := output(t, 1, data, "inbox", "replay", "two"); !strings.Contains(said, "has no undelivered answer") {
 		t.Errorf("said %q", said)
 	}
 	if out, _ := output(t, 0, data, "__complete", "inbox", "replay", ""); !strings.HasPrefix(out, "two\none\n") {

@@ -58,7 +58,7 @@ func (d *Site) AwaitBatch(t *testing.T, path string) store.Batch {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.State != concordat.TaskQueued && b.State != concordat.TaskRunning {
+		if b.State.Ended() {
 			return b
 		}
 		select {
@@ -183,7 +183,7 @@ func (d *Site) Await(t *testing.T) map[string]concordat.TaskID {
 	for _, one := range tasks {
 		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // the document's title can replace its own at any time
 		events, stop := d.Queue.Watch(one.ID)
-		for one.State == concordat.TaskQueued || one.State == concordat.TaskRunning {
+		for !one.State.Ended() {
 			select {
 			case <-events:
 			case <-time.After(100 * time.Millisecond): // a check that ended before watching began

@@ -337,7 +337,7 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	e.at.Lock()
 	defer e.at.Unlock()
 	t, err := e.s.Options().Store.Checks.Task(ctx, id)
-	if err != nil || t.State == concordat.TaskQueued || t.State == concordat.TaskRunning {
+	if err != nil || !t.State.Ended() {
 		return err
 	}
 	var j site.Job
