@@ -350,19 +350,22 @@ func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) 
 		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir, "LANG=C.UTF-8", "CONCORDAT_ENCODER_KEY=" + p.key,
 			fmt.Sprintf("OMP_NUM_THREADS=%d", p.processors)}
 		separate(c, alone)
-		err := c.Start()
-		if err == nil {
+		if err := p.launch(c); err == nil {
 			p.alone = alone
-			if !p.packaged { // the package's program runs one thread per processor that it may use
-				confine(c.Process.Pid, p.processors)
-			}
 			return c, nil
-		}
-		if !alone {
+		} else if !alone {
 			return nil, err
 		}
 	}
 	panic("unreachable: the last attempt returns")
+}
+
+// launch starts c with the processors that it may use: a process that was restricted afterwards could already have counted all of them.
+func (p *process) launch(c *exec.Cmd) error {
+	if !p.packaged { // the package's program runs one thread per processor that it may use
+		defer confine(p.processors)()
+	}
+	return c.Start()
 }
 
 // answers waits until the process answers and returns a client for it.

@@ -18,17 +18,18 @@ func separate(c *exec.Cmd, alone bool) {
 	}
 }
 
-// confine restricts a process to the last of the processors that this process may use; processors is their number. If that is impossible,
-// the process runs on all of them at the lowest priority.
-func confine(pid, processors int) {
+// confine restricts this thread, and every process that it starts, to the last of the processors that it may use; processors is their
+// number. It returns a function that lifts the restriction. Where the system refuses, processes run on all processors at the lowest priority.
+func confine(processors int) func() {
 	var mine, its unix.CPUSet
 	if unix.SchedGetaffinity(0, &mine) != nil {
-		return
+		return func() {}
 	}
 	for cpu := len(mine)*64 - 1; cpu >= 0 && its.Count() < processors; cpu-- {
 		if mine.IsSet(cpu) {
 			its.Set(cpu)
 		}
 	}
-	_ = unix.SchedSetaffinity(pid, &its)
+	_ = unix.SchedSetaffinity(0, &its)
+	return func() { _ = unix.SchedSetaffinity(0, &mine) }
 }
