@@ -26,7 +26,7 @@ func TestOriginals(t *testing.T) {
 		runFiles(t, func(t *testing.T) func() *store.Files {
 			place, n := filepath.Join(t.TempDir(), "store.db"), 0
 			if !lite {
-				place = storetest.Postgres(t).Schema(t)
+				place = storetest.Postgres(t).Database(t)
 			}
 			return func() *store.Files {
 				n++

@@ -28,7 +28,7 @@ import (
 func TestPostgres(t *testing.T) {
 	s := storetest.Postgres(t)
 	runSuite(t, func(t *testing.T) place {
-		url := s.Schema(t)
+		url := s.Database(t)
 		return func(o store.Options) (*store.DB, error) { return o.Open(t.Context(), url) }
 	})
 }
@@ -36,7 +36,7 @@ func TestPostgres(t *testing.T) {
 // TestWritersTogether: two processes with several goroutines each spend, claim and append concurrently. No limit is exceeded, no task is
 // claimed twice, and there is one audit chain.
 func TestWritersTogether(t *testing.T) {
-	place := storetest.Postgres(t).Schema(t)
+	place := storetest.Postgres(t).Database(t)
 	ctx := t.Context()
 	const tasks = 30
 	var dbs []*store.DB
@@ -86,7 +86,7 @@ func TestWritersTogether(t *testing.T) {
 
 // TestPostgresBusy: while another process's transaction writes, writers wait and then return an error, and readers continue.
 func TestPostgresBusy(t *testing.T) {
-	place := storetest.Postgres(t).Schema(t)
+	place := storetest.Postgres(t).Database(t)
 	db := open(t, place, store.Options{Busy: 20 * time.Millisecond})
 	other := open(t, place, store.Options{})
 	held, done := make(chan struct{}), make(chan struct{})
@@ -109,7 +109,7 @@ func TestServerRestarts(t *testing.T) {
 	s := storetest.Postgres(t)
 	for name, how := range map[string]syscall.Signal{"stop": syscall.SIGINT, "crash": syscall.SIGQUIT} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, s.Schema(t), store.Options{Busy: time.Minute})
+			db := open(t, s.Database(t), store.Options{Busy: time.Minute})
 			must(t, db.SetSetting(t.Context(), "before", name))
 			disturbed(t, db, func() {
 				must(t, s.Stop(how))
@@ -125,7 +125,7 @@ func TestServerRestarts(t *testing.T) {
 // TestConnectionsCut: the administrator terminates connections.
 func TestConnectionsCut(t *testing.T) {
 	s := storetest.Postgres(t)
-	db := open(t, s.Schema(t), store.Options{Busy: time.Minute})
+	db := open(t, s.Database(t), store.Options{Busy: time.Minute})
 	disturbed(t, db, func() {
 		for range 5 {
 			s.Exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'concordat'`)
@@ -178,7 +178,7 @@ func disturbed(t *testing.T, db *store.DB, disturb func()) {
 }
 
 func TestPostgresMaxBytes(t *testing.T) {
-	fill(t, storetest.Postgres(t).Schema(t), store.Options{MaxBytes: 2 << 20})
+	fill(t, storetest.Postgres(t).Database(t), store.Options{MaxBytes: 2 << 20})
 }
 
 // TestPostgresDiskFull fills the disk of the tables.
@@ -323,7 +323,7 @@ func TestCopy(t *testing.T) {
 // emptyPostgres returns an empty store, without the library that open creates.
 func emptyPostgres(t *testing.T) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), storetest.Postgres(t).Schema(t))
+	db, err := store.Open(t.Context(), storetest.Postgres(t).Database(t))
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db

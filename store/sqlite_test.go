@@ -92,7 +92,7 @@ func open(t testing.TB, path string, o store.Options) *store.DB {
 // engines runs f with the location of a new store of each engine.
 func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "store.db")) })
-	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Database(t)) })
 }
 
 // behind opens a store's database, bypassing the store.
@@ -187,11 +187,11 @@ func testNewerSchema(t *testing.T, path string) {
 }
 
 func TestOtherPrograms(t *testing.T) {
-	engines(t, func(t *testing.T, path string) {
-		raw(t, path, `CREATE TABLE bookmark (url TEXT)`)
-		_, err := store.Open(t.Context(), path)
+	for _, place := range []string{filepath.Join(t.TempDir(), "store.db"), storetest.Postgres(t).Schema(t)} {
+		raw(t, place, `CREATE TABLE bookmark (url TEXT)`)
+		_, err := store.Open(t.Context(), place)
 		wantErr(t, err, concordat.ErrInvalid)
-	})
+	}
 }
 
 func TestCorrupt(t *testing.T) {

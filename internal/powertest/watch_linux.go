@@ -150,12 +150,19 @@ type answer struct {
 	errno, flags int32
 }
 
-// watch answers each call, until an error.
+// watch answers each call until an error, or until the last thread whose calls are reported has ended. It closes the listener.
 func watch(listener int, reply func(*asked, *answer)) error {
+	defer unix.Close(listener)
 	for {
 		var q asked
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q)))
-		if errno == unix.EINTR || errno == unix.ENOENT {
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno == unix.ENOENT { // a call was interrupted, or no thread is left, and asking again would return this immediately, forever
+			if over, err := ended(listener); over || err != nil {
+				return err
+			}
 			continue
 		}
 		if errno != 0 {
@@ -168,6 +175,15 @@ func watch(listener int, reply func(*asked, *answer)) error {
 			return errno
 		}
 	}
+}
+
+// ended reports whether no thread is left whose calls would be reported.
+func ended(listener int) (bool, error) {
+	fds := []unix.PollFd{{Fd: int32(listener)}}
+	if _, err := unix.Poll(fds, 0); err != nil && err != unix.EINTR {
+		return false, err
+	}
+	return fds[0].Revents&unix.POLLHUP != 0, nil
 }
 
 func (d *Watched) fail(err error) {

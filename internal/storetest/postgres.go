@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"concordat/store"
 )
 
 // driver is the name under which package store registers its driver.
@@ -30,6 +32,9 @@ type Server struct {
 	user     *syscall.Credential // user that runs the server; nil: the test's user
 	command  *exec.Cmd
 	ended    chan error
+
+	migrate    sync.Once // creates the database "migrated", which Database copies
+	migrateErr error
 }
 
 var (
@@ -69,9 +74,32 @@ func (s *Server) Schema(t testing.TB) string {
 	return s.URL(name)
 }
 
+// Database creates a database for one test whose schema is up to date, and returns its address. It copies a database that was migrated
+// once, in a quarter of the time that migrating takes.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	s.migrate.Do(func() {
+		s.Exec(t, `CREATE DATABASE migrated`)
+		db, err := store.Open(context.Background(), s.address("migrated", "public"))
+		if err == nil {
+			err = db.Close()
+		}
+		s.migrateErr = err
+	})
+	if s.migrateErr != nil {
+		t.Fatal(s.migrateErr)
+	}
+	name := fmt.Sprintf("d%d", schemas.Add(1))
+	s.Exec(t, `CREATE DATABASE `+name+` TEMPLATE migrated STRATEGY FILE_COPY`)
+	t.Cleanup(func() { s.Exec(t, `DROP DATABASE `+name+` WITH (FORCE)`) })
+	return s.address(name, "public")
+}
+
 // URL returns the address of a schema.
-func (s *Server) URL(schema string) string {
-	return "postgres://concordat@/postgres?" + url.Values{"host": {s.dir}, "search_path": {schema}}.Encode()
+func (s *Server) URL(schema string) string { return s.address("postgres", schema) }
+
+func (s *Server) address(database, schema string) string {
+	return "postgres://concordat@/" + database + "?" + url.Values{"host": {s.dir}, "search_path": {schema}}.Encode()
 }
 
 // Exec executes statements as the superuser.

@@ -225,7 +225,7 @@ func TestRestIsForgotten(t *testing.T) {
 func TestReceiptNamesTheLog(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "site.db") },
-		"PostgreSQL": func(t *testing.T) string { return storetest.Postgres(t).Schema(t) },
+		"PostgreSQL": func(t *testing.T) string { return storetest.Postgres(t).Database(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := store.Open(t.Context(), place(t))

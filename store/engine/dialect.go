@@ -12,6 +12,8 @@ import (
 type dialect struct {
 	name  string // name used in migrations
 	goose goose.Dialect
+	// versioned is a query that reports whether the table of versions exists.
+	versioned string
 	// translate converts the SQL in one line of a migration to the engine's dialect.
 	translate func(code string) string
 	// rebind converts the ? placeholders of a statement to the engine's form. Statements of this package contain no other question mark.

@@ -19,7 +19,7 @@ import (
 // engines runs f with the location of a new database of each engine.
 func engines(t *testing.T, f func(t *testing.T, place string)) {
 	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "store.db")) })
-	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Database(t)) })
 }
 
 // change runs statements in one transaction until one fails.
@@ -76,7 +76,7 @@ func TestMigrationThatFails(t *testing.T) {
 
 // TestMigrationsWait: two processes that start together do not migrate a PostgreSQL database at the same time.
 func TestMigrationsWait(t *testing.T) {
-	place := storetest.Postgres(t).Schema(t)
+	place := storetest.Postgres(t).Database(t)
 	first := open(t, place)
 	if err := first.Write(t.Context(), func(c engine.Conn) error {
 		if _, err := c.Exec(t.Context(), `SELECT pg_advisory_xact_lock(?)`, engine.MigrationLock(first)); err != nil {
@@ -116,7 +116,7 @@ func TestMigrationsWait(t *testing.T) {
 // TestCheckReadsRows: the check reads the rows of a PostgreSQL table, and so finds a damaged page.
 func TestCheckReadsRows(t *testing.T) {
 	s := storetest.Postgres(t)
-	db := open(t, s.Schema(t))
+	db := open(t, s.Database(t))
 	change(t, db, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)
 	if err := db.Check(t.Context()); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestCheckReadsRows(t *testing.T) {
 // TestAfterRestart: a check, a copy and a snapshot succeed after a restart of the database server.
 func TestAfterRestart(t *testing.T) {
 	s := storetest.Postgres(t)
-	db, to := open(t, s.Schema(t)), open(t, filepath.Join(t.TempDir(), "copy.db"))
+	db, to := open(t, s.Database(t)), open(t, filepath.Join(t.TempDir(), "copy.db"))
 	for name, call := range map[string]func() error{
 		"check": func() error { return db.Check(t.Context()) },
 		"copy":  func() error { _, err := db.CopyTo(t.Context(), to, engine.Copy{}); return err },
@@ -167,7 +167,7 @@ func TestAfterRestart(t *testing.T) {
 
 // TestPurgeRewrites: a full purge rewrites each PostgreSQL table, and a small purge rewrites none.
 func TestPurgeRewrites(t *testing.T) {
-	db := open(t, storetest.Postgres(t).Schema(t))
+	db := open(t, storetest.Postgres(t).Database(t))
 	files := func() map[string]int64 {
 		t.Helper()
 		out := map[string]int64{}

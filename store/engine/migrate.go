@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 
 	"concordat"
 )
@@ -27,14 +29,21 @@ const (
 	versionTable    = "schema_version"
 )
 
-// migrate refuses a newer schema, naming both versions, and updates an older one. Numbers are assigned by feature, so a number lower than
-// the last applied one can be new.
+// migrate refuses a newer schema, naming both versions, updates an older one and creates a missing one. Numbers are assigned by feature, so
+// a number lower than the last applied one can be new.
 func (db *DB) migrate(ctx context.Context) error {
 	steps, err := db.d.steps()
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(db.d.goose, db.writer, nil, goose.WithTableName(versionTable), goose.WithGoMigrations(steps...),
+	if created, err := db.create(ctx, steps); err != nil || created {
+		return err
+	}
+	var migrations []*goose.Migration
+	for _, s := range steps {
+		migrations = append(migrations, goose.NewGoMigration(s.version, &goose.GoFunc{RunTx: s.run}, nil))
+	}
+	p, err := goose.NewProvider(db.d.goose, db.writer, nil, goose.WithTableName(versionTable), goose.WithGoMigrations(migrations...),
 		goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return err
@@ -57,12 +66,42 @@ func (db *DB) migrate(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(failed, err)
 		}
-		// Two processes can migrate a new file at the same time. The second fails because a table exists, and continues from where the
-		// first one is. Without any progress, the failure is genuine.
+		// Two processes can migrate a file at the same time. The second fails because a table exists, and continues from where the first
+		// one is. Without any progress, the failure is genuine.
 		if failed != nil && after == before {
 			return failed
 		}
 	}
+}
+
+// create creates the schema with all steps in a single transaction, which is written to disk once, unless the table of versions exists.
+// It reports whether it did.
+func (db *DB) create(ctx context.Context, steps []step) (bool, error) {
+	versions, err := database.NewStore(db.d.goose, versionTable)
+	if err != nil {
+		return false, err
+	}
+	tx, err := db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback()
+	exists := false
+	if err := tx.QueryRowContext(ctx, db.d.versioned).Scan(&exists); err != nil || exists {
+		return false, err
+	}
+	if err := versions.CreateVersionTable(ctx, tx); err != nil {
+		return false, err
+	}
+	for _, s := range append([]step{{run: func(context.Context, *sql.Tx) error { return nil }}}, steps...) { // goose records version 0 too
+		if err := s.run(ctx, tx); err != nil {
+			return false, err
+		}
+		if err := versions.Insert(ctx, tx, database.InsertRequest{Version: s.version}); err != nil {
+			return false, err
+		}
+	}
+	return true, tx.Commit()
 }
 
 // pending returns the number of unapplied migrations.
@@ -77,14 +116,20 @@ func (db *DB) pending(ctx context.Context, p *goose.Provider) (int, error) {
 	return n, err
 }
 
-// steps returns the migrations as interpreted by a dialect. Each file is executed as a whole, because goose's own SQL reader allocates a
-// buffer of 4 MB per file and direction, which accounted for most of the time to create a store.
-func (d *dialect) steps() ([]*goose.Migration, error) {
+// A step is a migration.
+type step struct {
+	version int64
+	run     func(context.Context, *sql.Tx) error
+}
+
+// steps returns the migrations as interpreted by a dialect, in order. Each file is executed as a whole, because goose's own SQL reader
+// allocates a buffer of 4 MB per file and direction, which accounted for most of the time to create a store.
+func (d *dialect) steps() ([]step, error) {
 	files, err := fs.Glob(migrations, migrationFolder+"/*.sql")
 	if err != nil {
 		return nil, err
 	}
-	var out []*goose.Migration
+	var out []step
 	for _, file := range files {
 		version, err := goose.NumericComponent(file)
 		if err != nil {
@@ -97,20 +142,19 @@ func (d *dialect) steps() ([]*goose.Migration, error) {
 		if strings.Contains(string(text), "+goose Down") {
 			return nil, fmt.Errorf("%s has a way down, which would be gone at once", file)
 		}
-		run := func(ctx context.Context, tx *sql.Tx) error {
+		out = append(out, step{version, func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, d.migration(string(text))); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
 			return nil
-		}
-		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
+		}})
 	}
 	for version, migrate := range map[int64]func(context.Context, Conn) error{
 		causesVersion: migrateCauses, memberCausesVersion: migrateMemberCauses,
 	} {
-		run := func(ctx context.Context, tx *sql.Tx) error { return migrate(ctx, Conn{d, tx}) }
-		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
+		out = append(out, step{version, func(ctx context.Context, tx *sql.Tx) error { return migrate(ctx, Conn{d, tx}) }})
 	}
+	slices.SortFunc(out, func(a, b step) int { return cmp.Compare(a.version, b.version) })
 	return out, nil
 }
 

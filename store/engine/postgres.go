@@ -33,6 +33,7 @@ import (
 var postgres = &dialect{
 	name:        "postgres",
 	goose:       goose.DialectPostgres,
+	versioned:   `SELECT to_regclass('` + versionTable + `') IS NOT NULL`,
 	translate:   toPostgres,
 	rebind:      dollars,
 	begin:       postgresBegin,

@@ -28,6 +28,7 @@ const (
 var sqlite = &dialect{
 	name:        "sqlite",
 	goose:       goose.DialectSQLite3,
+	versioned:   `SELECT count(*) > 0 FROM sqlite_schema WHERE name = '` + versionTable + `'`,
 	translate:   func(code string) string { return code },
 	rebind:      func(query string) string { return query },
 	snapshot:    &sql.TxOptions{ReadOnly: true},
