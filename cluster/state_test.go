@@ -29,7 +29,8 @@ func TestStates(t *testing.T) {
 		v, _ := s.nodes["a"].View()
 		mine, _ := c.View()
 		// Until a learns that c stopped, it sees three live nodes too.
-		return len(v.Live) == 3 && v.Live["c"].Incarnation == mine.Me && mine.Me != "" && len(v.Shards["00"].ISR) == 3 && len(v.Shards["01"].ISR) == 3
+		return len(v.Live) == 3 && v.Live["c"].Incarnation == mine.Me && mine.Me != "" &&
+			len(v.Shards["00"].ISR) == 3 && len(v.Shards["01"].ISR) == 3
 	})
 	s.settle(60)
 	end()
