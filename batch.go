@@ -6,7 +6,7 @@ import "strings"
 const batchPrefix = "batch:"
 
 // BatchLibrary returns the library name under which a batch's documents appear as sources in one another's reports. The site has no such
-// library: nothing is stored under this name after the batch is deleted, and no library can be created with it.
+// library. Nothing is stored under this name after the batch is deleted, and no library can be created with it.
 func BatchLibrary(id string) LibraryID { return LibraryID(batchPrefix + id) }
 
 // Batch returns the ID of the batch if l was returned by BatchLibrary.

@@ -12,7 +12,7 @@ type CaseID [16]byte
 
 // NewCaseID returns the ID of a case about a document that an owner reported to an asker in answer to a standing question. The document
 // is identified by its handle, which is zero if there is no document. The random job identifies the two sites. Their names cannot,
-// because each site can know itself by a different name than the other uses.
+// because each site may use a different name for itself than the other does.
 func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 	d := sha256.New()
 	_, _ = fmt.Fprintf(d, "concordat case 1\n%x\n%q\n%x\n", job, lib, h)
@@ -24,7 +24,7 @@ func NewCaseID(job JobID, lib LibraryID, h Handle) CaseID {
 // String returns the ID in hexadecimal.
 func (id CaseID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseCaseID is the inverse of String. It fails with ErrNotFound, since no case has such an ID.
+// ParseCaseID is the inverse of String. It fails with ErrNotFound for any other text, because no case has it as an ID.
 func ParseCaseID(s string) (CaseID, error) {
 	var id CaseID
 	if len(s) != hex.EncodedLen(len(id)) {
@@ -43,7 +43,7 @@ type CaseState string
 const (
 	CaseOpen      CaseState = "open"
 	CaseConfirmed CaseState = "confirmed" // the documents share more wording than they should
-	CaseCleared   CaseState = "cleared"   // there is nothing wrong
+	CaseCleared   CaseState = "cleared"   // nothing is wrong
 )
 
 // CaseStates returns all states, in the order of their codes.
@@ -78,6 +78,7 @@ type CaseNote struct {
 	State    CaseState
 	Decision CaseDecision
 	Contact  string
-	// Receipt is the SHA-256 of the receipt, signed by package retain, for the data that the sender deleted; it is zero if there is none.
+	// Receipt is the SHA-256 of the receipt that package retain signed for the data deleted by the sender; it is zero if there is no
+	// receipt.
 	Receipt [32]byte
 }

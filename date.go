@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Date is the date of a document with the known precision: year, month or day, in the form 2019, 2019-03 or 2019-03-14. The empty Date
-// means unknown. A Date is never the time at which a document was added to a library.
+// Date is the date of a document as precisely as it is known, in the form 2019, 2019-03 or 2019-03-14. The empty Date means unknown. A
+// Date is never the time at which a document was added to a library.
 type Date string
 
 // DateOrigin is the origin of a Date.
@@ -29,7 +29,7 @@ func ParseDate(s string) (Date, error) {
 	return d, d.Validate()
 }
 
-// Validate returns nil if d is empty or has one of the three forms and a year of at least 1, and otherwise ErrInvalid.
+// Validate returns nil if d is empty or has one of the three forms and a year of at least 1, and ErrInvalid otherwise.
 func (d Date) Validate() error {
 	if d == "" {
 		return nil
@@ -69,8 +69,9 @@ func (d Date) Before(e Date) bool {
 	return ok && known && !end.After(begin)
 }
 
-// Instant is the time at which a document was created, if it is known more precisely than its Date: RFC 3339 to the minute or second, in
-// the time zone in which it was written, for example 2019-03-14T15:09+01:00 or 2019-03-14T14:09:26Z. The empty Instant means unknown.
+// Instant is the time at which a document was created, if it is known more precisely than as a Date. It has the form of RFC 3339, to the
+// minute or second, in its original time zone, for example 2019-03-14T15:09+01:00 or 2019-03-14T14:09:26Z. The empty Instant means
+// unknown.
 type Instant string
 
 // instantForms are the layouts of an Instant, to the minute and to the second, with the duration that each covers.
@@ -100,7 +101,7 @@ func ParseInstant(s string) (Instant, error) {
 	return i, i.Validate()
 }
 
-// Validate returns nil if i is empty or has one of the two forms and a year of at least 1, and otherwise ErrInvalid.
+// Validate returns nil if i is empty or has one of the two forms and a year of at least 1, and ErrInvalid otherwise.
 func (i Instant) Validate() error {
 	if i == "" {
 		return nil
@@ -124,7 +125,7 @@ func (i Instant) bounds() (from, to time.Time, ok bool) {
 	return from, to, false
 }
 
-// String formats i for people: 2019-03-14 15:09 +01:00, or with UTC in place of the offset.
+// String formats i for people, for example as 2019-03-14 15:09 +01:00 or 2019-03-14 14:09:26 UTC.
 func (i Instant) String() string {
 	from, to, ok := i.bounds()
 	if !ok {

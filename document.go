@@ -14,7 +14,7 @@ type (
 	TaskID     string // a check, in progress or ended
 )
 
-// Scheme identifies a fingerprint recipe: a short stable name, "@", and the first 16 hexadecimal digits of the recipe's SHA-256 digest,
+// Scheme identifies a fingerprint recipe by a short stable name, "@", and the first 16 hexadecimal digits of the recipe's SHA-256 digest,
 // for example natural@0123456789abcdef. Equal schemes produce equal fingerprints for equal text; profiles of different schemes must not
 // be compared.
 type Scheme string
@@ -65,8 +65,8 @@ type Document struct {
 type Sentence struct {
 	Span        Span        `json:"span"`
 	Fingerprint Fingerprint `json:"fingerprint"`
-	// Gate is the maximum distance in bits at which another sentence nominates its document as a source: the scheme's threshold for this
-	// sentence's kind of features.
+	// Gate is the maximum distance in bits at which another sentence nominates its document as a source. It is the scheme's threshold for
+	// this sentence's kind of features.
 	Gate int `json:"gate"`
 	// Section is the index of the sentence's section in Profile.Sections, or -1.
 	Section int `json:"section"`
@@ -86,7 +86,7 @@ const (
 	SkipShort    SkipReason = "short"    // a single sentence below the scheme's minimum length
 	SkipFeatures SkipReason = "features" // too few features to distinguish it from other text
 	SkipSection  SkipReason = "section"  // the template excludes its section
-	// SkipReferences is for entries of a list of references: they are compared as works, not word by word.
+	// SkipReferences is for entries in a list of references, which are compared as works and not word by word.
 	SkipReferences SkipReason = "references"
 )
 
@@ -108,13 +108,13 @@ type Profile struct {
 	// Cells are the distinct meaning cells of the sentences in ascending order. An index stores them for a TextSearcher. Nil means that
 	// they were not computed; empty means that there are none.
 	Cells []Cell
-	// Windows are the text queries of a check: for each of the overlapping stretches of the text, its distinct terms in ascending order.
-	// Nil if the profile was not created for a check.
+	// Windows are the text queries of a check. Each contains the distinct terms of one of the overlapping stretches of the text, in
+	// ascending order. Windows is nil if the profile was not created for a check.
 	Windows  [][]TermCount
 	Skipped  []Skipped // in text order
 	Sections []Section // in text order, disjoint; nil without a template
-	// Short contains the title of the document and the parts of its text that are too short for a fingerprint and are compared only on
-	// request; the title is first, and the rest are in text order.
+	// Short contains the title of the document, followed by the parts of its text that are too short for a fingerprint, in text order;
+	// they are compared only on request.
 	Short []ShortPiece
 	// Characters is the number of normalised characters (letters, marks, digits) in the text.
 	Characters int
@@ -131,12 +131,12 @@ func (p *Profile) Questions() []Sentence {
 // ShortPiece is a title, a heading, or another paragraph too short for a fingerprint.
 type ShortPiece struct {
 	Span    Span   // span in the text; zero for the document's title
-	Letters string // the text to compare: folded, without spaces
+	Letters string // the text to compare, folded and without spaces
 	Text    string // the original text
 }
 
 // SentenceVector is an encoder's vector for a sentence, kept so that the sentence is not encoded again. It is deleted with the text that
-// contains the sentence: a document of this site, or the submission of a task. If neither is set, it belongs to no text.
+// contains the sentence, which is a document of this site or a task's submission. If neither is set, it belongs to no text.
 type SentenceVector struct {
 	Digest [32]byte // digest of the sentence and its encoder
 	Of     Ref

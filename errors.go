@@ -10,9 +10,9 @@ var (
 	ErrExists = errors.New("already exists")
 	// ErrChanged means that someone else has changed the object since it was read. Read it again.
 	ErrChanged = errors.New("changed meanwhile")
-	// ErrScheme means that fingerprints of two different schemes would be compared. Reindex, or use the other scheme.
+	// ErrScheme means that the operation would compare fingerprints of different schemes. Reindex, or use the other scheme.
 	ErrScheme = errors.New("fingerprint schemes differ")
-	// ErrUnavailable means that the shard, site or store does not answer at present; a retry may succeed.
+	// ErrUnavailable means that the shard, site or store is not answering; a retry may succeed.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrRefused means that the answering side's policy forbids the request.
 	ErrRefused = errors.New("refused")

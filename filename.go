@@ -13,9 +13,9 @@ const LongestName = 512
 
 const upperHex = "0123456789ABCDEF"
 
-// EscapeName makes a file name safe to display, store and send, whatever its bytes: it replaces control characters and bytes that are not
-// UTF-8 with \xHH, using capital hexadecimal digits. Different names stay different: a backslash that would begin such an escape is
-// written as \x5C. All other names are returned unchanged.
+// EscapeName makes any file name safe to display, store and send. It replaces control characters and bytes that are not UTF-8 with \xHH,
+// using capital hexadecimal digits. Different names stay different, because a backslash that would begin such an escape is written as
+// \x5C. All other names are returned unchanged.
 func EscapeName(raw string) string {
 	if utf8.ValidString(raw) && strings.IndexFunc(raw, unicode.IsControl) < 0 && !strings.Contains(raw, `\x`) {
 		return raw

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// These constants are the geometry of a fingerprint. It is fixed: every scheme uses the same 100 bits, so that every fingerprint fits the
-// same five fields of the index.
+// These constants are the geometry of a fingerprint. It is fixed. Every scheme uses the same 100 bits, so every fingerprint fits the same
+// five fields of the index.
 const (
 	Bits     = 100 // bits of a fingerprint
 	Bands    = 5   // bands of a fingerprint
@@ -19,8 +19,8 @@ const (
 
 	// Nibbles is the number of 4-bit groups; in schemes with b = 4, each is a hash.
 	Nibbles = Bits / 4
-	// CompleteNibbles is the maximum number of differing nibbles at which one-nibble probing ([ProbeOne]) is certain to find a pair: if
-	// at most nine differ, at least one band contains at most one of them.
+	// CompleteNibbles is the maximum number of differing nibbles at which one-nibble probing ([ProbeOne]) is certain to find a pair,
+	// because if at most nine differ, at least one band contains at most one of them.
 	CompleteNibbles = 2*Bands - 1
 
 	// FingerprintBytes is the length of the binary form.
@@ -92,12 +92,12 @@ func ParseFingerprint(b []byte) (Fingerprint, error) {
 	return Fingerprint{low & lowMask, (low>>60 | hi<<4) & highMask}, nil
 }
 
-// Halves returns the number as hi·2^64 + lo, with hi below 2^36: the exchange format of benchmarks.
+// Halves returns the number as hi·2^64 + lo, with hi below 2^36. Benchmarks exchange fingerprints in this form.
 func (f Fingerprint) Halves() (hi, lo uint64) {
 	return f[1] >> 4, f[0] | f[1]<<60
 }
 
-// FingerprintFromHalves is the inverse of Halves; it ignores bits of hi from 36 on.
+// FingerprintFromHalves is the inverse of Halves; it uses only the lower 36 bits of hi.
 func FingerprintFromHalves(hi, lo uint64) Fingerprint {
 	return Fingerprint{lo & lowMask, (lo>>60 | hi<<4) & highMask}
 }

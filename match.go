@@ -6,10 +6,10 @@ import "context"
 type Probe int
 
 const (
-	// ProbeExact looks up only the exact bands: 5 look-ups, complete to Complete bits.
+	// ProbeExact looks up only the exact bands. It makes 5 look-ups and is complete up to Complete bits.
 	ProbeExact Probe = iota
-	// ProbeOne also looks up every band value with one changed nibble: 5 × (1 + 5 × 15) = 380 look-ups, complete to CompleteNibbles
-	// differing nibbles and therefore to nine bits.
+	// ProbeOne also looks up every band value with one changed nibble. It makes 5 × (1 + 5 × 15) = 380 look-ups and is complete up to
+	// CompleteNibbles differing nibbles, and therefore up to nine bits.
 	ProbeOne
 )
 
@@ -28,8 +28,8 @@ type Query struct {
 	Exclude      []Ref       // documents that never match, such as the submission itself and its drafts
 	Fingerprints []Fingerprint
 	MaxDistance  int // in bits, inclusive; complete up to the probe's bound
-	// MaxHashes, if positive, replaces MaxDistance: it is the maximum number of differing 4-bit groups. In a scheme with b = 4, these are
-	// hashes. Unequal hashes differ in a random number of bits, so counting unequal hashes is more informative than counting bits.
+	// MaxHashes, if positive, is the maximum number of differing 4-bit groups, and replaces MaxDistance. In a scheme with b = 4, these
+	// are hashes. Unequal hashes differ in a random number of bits, so counting unequal hashes is more informative than counting bits.
 	MaxHashes int
 	Probe     Probe // extent of the search
 	Limit     int   // maximum number of matches per fingerprint, nearest first; 0 means no limit
@@ -44,7 +44,7 @@ type Match struct {
 	Span     Span   // span in the source's text
 	Distance int    // in bits
 	Hashes   int    // differing 4-bit groups, 0 to 25; see Query.MaxHashes
-	// Documents is the number of documents in this index, in any library, that contain exactly the matched fingerprint: it is large for
+	// Documents is the number of documents in this index, in any library, that contain exactly the matched fingerprint. It is large for
 	// common wording.
 	Documents int
 }
@@ -59,18 +59,18 @@ type Answer struct {
 	Capped int
 }
 
-// A Matcher finds known sentences near those in a query. A shard is a Matcher, and so is a site's index, whether it is in this process,
-// in another process or on several machines; another site is a [Partner]. Match is safe for concurrent use. It fails with ErrScheme if
-// the query has a different scheme. A part that cannot be reached is listed in Answer.Missing and does not cause an error.
+// A Matcher finds known sentences near the sentences of a query. A shard is a Matcher, and so is a site's index, whether it is in this
+// process, in another process or on several machines; another site is a [Partner]. Match is safe for concurrent use. It fails with
+// ErrScheme if the query has a different scheme. A part that cannot be reached is listed in Answer.Missing and does not cause an error.
 type Matcher interface {
 	Match(ctx context.Context, q *Query) (*Answer, error)
 }
 
-// Term identifies a word for text retrieval: it is a hash of the word's stem or, in scripts written without spaces, of a short run of
+// Term identifies a word for text retrieval. It is a hash of the word's stem or, in scripts written without spaces, of a short run of
 // characters. Package segment computes terms.
 type Term uint32
 
-// Cell identifies a meaning cell that contains a sentence (package meaning): a band, the script, and 20 bits.
+// Cell identifies a sentence's meaning cell (package meaning) by its band, its script and 20 bits.
 type Cell uint32
 
 // Cells is the number of cells; every Cell is smaller.
@@ -95,7 +95,7 @@ type TermCount struct {
 type TextStats struct {
 	Documents int       // documents with terms, in any library
 	Words     int64     // total occurrences of terms in these documents
-	Meant     int       // documents, among Documents, with known cells, including those without any
+	Meant     int       // documents, among Documents, whose cells are known, even if they have none
 	Holding   []int     // number of documents that contain each of the terms, in the order of the request
 	Missing   []ShardID // shards that did not answer; empty if the answer is complete
 }
@@ -106,7 +106,7 @@ type WeightedTerm struct {
 	Weight float64
 }
 
-// BM25Max is an upper bound, never reached, on the contribution of a term with weight 1 to a score: k1 + 1.
+// BM25Max is k1 + 1, an upper bound, never reached, on the contribution of a term with weight 1 to a score.
 const BM25Max = 2.2
 
 // TextQuery asks for the documents that best match windows of a text. The score of a document in a window is Okapi BM25 (Robertson and
@@ -117,7 +117,7 @@ const BM25Max = 2.2
 // Here f is the number of occurrences of the term, and length is the number of occurrences of all terms in the document, rounded down to
 // four significant binary digits and at most 2^18-1.
 type TextQuery struct {
-	// Cells makes each Term in Windows represent the Cell with the same number: the query then finds documents with sentences in those
+	// If Cells is set, each Term in Windows represents the Cell with the same number; the query finds documents with sentences in those
 	// cells, and f is 1.
 	Cells         bool
 	Libraries     []LibraryID // if empty, all that the asker may see

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// FederationID identifies a federation: a group of sites that share fingerprint keys.
+// FederationID identifies a federation, which is a group of sites that share fingerprint keys.
 type FederationID string
 
 // Epoch is a key period of a federation. Fingerprints of two epochs cannot be compared because their schemes differ.
@@ -109,7 +109,7 @@ type Statement struct {
 	Request   []byte `json:"request"` // SHA-256 of the request's payload
 	Payload   []byte `json:"payload"` // doc/format-federation.md
 	Signature []byte `json:"signature"`
-	// Asked is the request's payload, which the asker knows. The answer can be verified against it: the sentences of Asked are in the
+	// Asked is the request's payload, which the asker knows. The answer can be verified against it; the sentences of Asked are in the
 	// order of the hits in Payload, padding included. It contains fingerprints or words of the submission; omit it when passing the
 	// statement on.
 	Asked []byte `json:"asked,omitempty"`
@@ -124,8 +124,8 @@ type AskedSentence struct {
 // MaxAsked is the maximum number of sentences in an Ask; longer documents are split into several.
 const MaxAsked = 8192
 
-// Padded returns the number of sentences, including dummies, that an ask of n sends and is charged for: the next of 64, 80, 96, 112, 128,
-// 160, 192, 224, 256 and so on. From 64 on, it is at most a quarter more than n.
+// Padded returns the number of sentences, including dummies, that an ask of n sends and is charged for. It is the next of 64, 80, 96,
+// 112, 128, 160, 192, 224, 256 and so on. If n is at least 64, the result is at most a quarter more than n.
 func Padded(n int) int {
 	octave := 64
 	for 2*octave <= n {
@@ -150,11 +150,11 @@ type Ask struct {
 	Purpose    string // a word agreed in the federation, for example thesis
 	Standing   bool   // asks to be notified of later documents, if the partner agrees
 	Authors    [][16]byte
-	Commitment [32]byte // to the submission's text; see Commit
+	Commitment [32]byte // commitment to the submission's text; see Commit
 }
 
-// Commit returns the commitment to a text that a site sends with a question about it: the SHA-256 of a label, the salt and the text's
-// SHA-256. Without the salt, 32 random bytes, it reveals nothing about the text.
+// Commit returns the commitment to a text that a site sends with a question about it, which is the SHA-256 of a label, the salt and the
+// text's SHA-256. Without the salt, 32 random bytes, it reveals nothing about the text.
 func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
 	b := append([]byte("concordat/commitment/1\x00"), salt...)
 	return sha256.Sum256(append(b, text[:]...))
@@ -179,7 +179,7 @@ type LibraryAnswer struct {
 	Sentences int      // matching sentences of the ask; small numbers are reported in the same way
 	Missing   int      // shards that did not answer
 	Capped    int      // 1 if something was truncated, see Answer.Capped; otherwise 0
-	// Remaining budget for the day after this answer; negative means no limit.
+	// The day's remaining budgets after this answer; negative means no limit.
 	LeftSentences, LeftDisclosures int
 	Standing                       bool // the partner will report later matches
 }
@@ -197,7 +197,7 @@ type DocumentAnswer struct {
 	Outline string
 }
 
-// Closeness is the similarity of a partner's sentence to one in the ask, in steps. With exact distances, an asker could find out an
+// Closeness is the similarity of a partner's sentence to one in the ask, in steps. With exact distances, an asker could discover an
 // unknown fingerprint bit by bit.
 type Closeness uint8
 
@@ -260,7 +260,7 @@ type OutlineUnit struct {
 	Span    Span // span in the partner's text
 	Chars   int  // letters and digits; a Han character counts as three
 	Words   []uint16
-	// For fingerprints: the number of distinct features and a keyed hash of the words in order (package align, Check).
+	// For fingerprints, these are the number of distinct features and a keyed hash of the words in order (package align, Check).
 	Features    int
 	Fingerprint Fingerprint
 	Check       int
@@ -281,13 +281,13 @@ type EdgePassage struct {
 	Words []byte // words of the asker's text in order, one byte of a keyed hash each (package align, Order)
 }
 
-// Edges is the answer to an EdgesAsk: the literal copies in each requested passage.
+// Edges is the answer to an EdgesAsk, with the literal copies in each requested passage.
 type Edges struct {
 	Passages  [][]EdgeCopy
 	Statement Statement `json:"-"`
 }
 
-// EdgeCopy is a literal copy: the asker's words [From, To) of the passage and their location in the partner's text.
+// EdgeCopy is a literal copy, given as the asker's words [From, To) of the passage and their location in the partner's text.
 type EdgeCopy struct {
 	From, To int
 	Span     Span
@@ -304,7 +304,7 @@ type RevealAsk struct {
 	Contact  string
 }
 
-// RevealPassage is a requested passage: its span in the partner's text, and the asker's own text for it.
+// RevealPassage is a requested passage, with its span in the partner's text and the asker's own text for it.
 type RevealPassage struct {
 	Span Span // span of the partner's text
 	Text string
@@ -340,9 +340,8 @@ type RevealedPassage struct {
 // Catalogue lists the libraries that a site opens to a partner.
 type Catalogue struct {
 	Libraries []OpenLibrary
-	// Heads are the latest entries, as received by the partner, of the audits of other members of the federations to which both sites
-	// belong. Each is an encoded crypto.Head, signed by its site. With them, two sites can detect that they are being shown different
-	// audits.
+	// Heads are the latest audit entries that the partner has received from other members of the federations to which both sites belong.
+	// Each is an encoded crypto.Head, signed by its site. With them, two sites can detect that they are being shown different audits.
 	Heads     [][]byte  `json:",omitempty"`
 	Statement Statement `json:"-"`
 }
@@ -393,8 +392,8 @@ type Shipment struct {
 type ShippedDocument struct {
 	Handle  Handle
 	Removed bool
-	// Withheld states that the document is not in the mirror, because the partner shows it, or has shown it, as word sets and therefore
-	// does not also send its fingerprints.
+	// Withheld states that the document is not in the mirror. The partner shows it, or has shown it, as word sets and therefore does not
+	// also send its fingerprints.
 	Withheld  bool
 	Title     string // at level metadata or above
 	Author    string

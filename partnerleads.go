@@ -19,7 +19,7 @@ type LeadAsk struct {
 	Table      string      // table of the cells, see KeyedTable; cells of another table are meaningless
 	Libraries  []LibraryID // at least one
 	Purpose    string      // a word agreed in the federation
-	Commitment [32]byte    // to the submission's text; see Commit
+	Commitment [32]byte    // commitment to the submission's text; see Commit
 	// Cells is empty to ask only which of the libraries would answer; otherwise its length is a result of Padded. The cells of a stretch
 	// are adjacent; otherwise their order has no meaning.
 	Cells []AskedCells
@@ -32,8 +32,8 @@ type AskedCells struct {
 	Cells   [Bands]uint32
 }
 
-// LeadStep is how strongly a partner's sentence seems to say the same as a given one, in steps. With exact numbers, an asker could
-// approximate an unknown sentence.
+// LeadStep grades how strongly a partner's sentence seems to restate a given one. With exact numbers, an asker could approximate an
+// unknown sentence.
 type LeadStep uint8
 
 // The steps.
@@ -57,7 +57,7 @@ type LeadLibraryAnswer struct {
 	Library LibraryID
 	Refusal *Refusal // nil if the library answered or would answer
 	Missing int      // shards that did not answer
-	// Remaining budget for the day for asked cells and for sentences reported as near. Negative means no limit.
+	// The day's remaining budgets for asked cells and for sentences reported as near. Negative means no limit.
 	LeftCells, LeftNear int
 }
 
@@ -69,7 +69,7 @@ type LeadDocument struct {
 	Author  string
 	Contact string
 	Date    time.Time
-	// Places are the spans of its text, in bytes, that a request for its passages can ask for; they are in order and disjoint.
+	// Places are the spans of its text, in bytes, that can be requested; they are in order and disjoint.
 	Places []Span
 }
 

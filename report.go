@@ -16,13 +16,14 @@ const (
 	KindTemplate   Kind = "template"   // wording of a form that was handed out; does not count
 	KindForm       Kind = "form"       // resembles a form that was not provided; does not count
 	KindSentence   Kind = "sentence"   // an isolated sentence; does not count
-	KindUndecided  Kind = "undecided"  // many words in many documents: a form, or copied; counts only if a person decides so
+	KindUndecided  Kind = "undecided"  // many words in many documents, a form or copied; counts only if a person decides so
 	KindWorks      Kind = "works"      // both cite the same works in their lists of references; only in rows of results
 	KindLead       Kind = "lead"       // says the same in other words; only in rows of results
 	KindQuotation  Kind = "quotation"  // in quotation marks or a block quotation
 )
 
-// Flag is a property of a text that a reader should know about: hidden text, look-alike letters, pages without a text layer.
+// Flag is a property of a text that a reader should know about, for example hidden text, look-alike letters or pages without a text
+// layer.
 type Flag struct {
 	Code   string `json:"code"`             // stable, for example no_text_layer
 	Detail string `json:"detail,omitempty"` // a plain sentence
@@ -30,9 +31,9 @@ type Flag struct {
 	Span   *Span  `json:"span,omitempty"` // location in the text, if it has one
 	// Missing states that something visible in the file could not be read and is not in the text.
 	Missing bool `json:"missing,omitempty"`
-	// Letters counts the letters, marks and digits of the file that are missing in the text for this reason: those that were not read or,
-	// if Missing is false, those omitted by a rule. Bytes is the size of the missing parts whose letters cannot be counted; 0 means none
-	// or unknown.
+	// Letters counts the file's letters, marks and digits that are missing from the text for this reason. They could not be read or, if
+	// Missing is false, a rule omitted them. Bytes is the size of the missing parts whose letters cannot be counted; 0 means none or
+	// unknown.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
 }
@@ -46,7 +47,7 @@ type Passage struct {
 	// SourcePoints is SourceSpan in Unicode code points, set by the site that has the source's text; it is zero if not set.
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
-	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
+	Similarity   float64 `json:"similarity"` // share of the passage's words in common, 0 to 1
 	// Text is the source's text at SourceSpan, if it may be shown; Before and After contain a little of the surrounding text.
 	Text   string `json:"text,omitempty"`
 	Before string `json:"before,omitempty"`
@@ -61,8 +62,8 @@ type Passage struct {
 	// does not count the submission; in a batch it counts all documents. It is 0 if no word runs are equal or if documents were not
 	// counted.
 	Documents int `json:"documents,omitempty"`
-	// Wording states why the passage is not evidence: both sides share it legitimately (common, template, form or quotation), or it is an
-	// isolated sentence. It is empty if the passage is evidence.
+	// Wording states why the passage is not evidence, either because both sides share it legitimately (common, template, form or
+	// quotation) or because it is an isolated sentence. It is empty if the passage is evidence.
 	Wording Kind `json:"wording,omitempty"`
 	// Why is the part of a form that the passage resembles, if any; see package wording.
 	Why string `json:"why,omitempty"`
@@ -74,7 +75,7 @@ type SpanPair struct {
 	Source Span `json:"source"`
 }
 
-// Source is a source of a passage in a report: a document, and the part of the passage that it contains.
+// Source is a source document of a passage in a report, with the part of the passage that it contains.
 type Source struct {
 	Ref
 	Title string
@@ -181,7 +182,7 @@ type Consulted struct {
 	Level    Show    `json:"level,omitempty"`    // granted level of disclosure
 	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or answered only in part
 	Epoch    string  `json:"epoch,omitempty"`    // epoch of the fingerprints, for example health-sciences/3
-	Unready  float64 `json:"unready,omitempty"`  // share of its documents, 0 to 1, not measured because they lack fingerprints of the epoch
+	Unready  float64 `json:"unready,omitempty"`  // share of its documents, 0 to 1, not measured for lack of fingerprints of the epoch
 	Withheld int     `json:"withheld,omitempty"` // sentences not sent because the partner has them in another form
 	Exposed  Exposed `json:"exposed,omitzero"`
 	Shown    Shown   `json:"shown,omitzero"`
@@ -220,9 +221,9 @@ type LeadCount struct {
 
 // Exposed counts the parts of a submission that a partner learned.
 type Exposed struct {
-	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints
-	Cells     int `json:"cells,omitempty"`     // as codes of meaning, which have no key
-	Passages  int `json:"passages,omitempty"`  // whose wording was sent in order to see a match
+	Sentences int `json:"sentences,omitempty"` // sentences sent as keyed fingerprints
+	Cells     int `json:"cells,omitempty"`     // sentences sent as codes of meaning
+	Passages  int `json:"passages,omitempty"`  // passages whose wording was sent to see a match
 	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
 }
 
@@ -234,7 +235,7 @@ type Shown struct {
 	Leads     int  `json:"leads,omitempty"`     // documents that may say the same
 	Outlines  int  `json:"outlines,omitempty"`  // documents whose outline was shown
 	Units     int  `json:"units,omitempty"`     // sentences in those outlines
-	Words     int  `json:"words,omitempty"`     // words shown as a byte each, to find exact edges
+	Words     int  `json:"words,omitempty"`     // words shown, each as one byte, to find exact edges
 	Overlaps  int  `json:"overlaps,omitempty"`  // passages whose common words were shown
 	Passages  int  `json:"passages,omitempty"`  // passages shown in full
 }
@@ -251,7 +252,7 @@ const (
 	TaskFailed  State = "failed"
 )
 
-// Ended reports whether work on the task is over, whatever came of it.
+// Ended reports whether work on the task is over, successfully or not.
 func (s State) Ended() bool { return s != TaskQueued && s != TaskRunning }
 
 // Task is a check, in progress or ended.

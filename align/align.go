@@ -25,41 +25,41 @@ type Passage struct {
 type Options struct {
 	// Background is the number of units of other text assumed by the weights, in addition to the pair's own. Half of those units contain
 	// stop words, and none contains any other word in the pair. Without it, every word of a short text would look common, because it has
-	// few units. Default 20.
+	// few units. The default is 20.
 	Background float64
-	// Floor is the minimum cosine, and the minimum Dice measure, 0 to 1, for considering two units at all. Default 0.15.
+	// Floor is the minimum cosine, and the minimum Dice measure, 0 to 1, for considering two units at all. The default is 0.15.
 	Floor float64
-	// Seed is the score (similarity plus support) above which two units form a seed. Default 0.38; for fingerprints, whose similarities
-	// vary more, 0.55, or 0.62 if their features overlap, as in Chinese.
+	// Seed is the score (similarity plus support) above which two units form a seed. The default is 0.38; for fingerprints, whose
+	// similarities vary more, it is 0.55, or 0.62 if their features overlap, as in Chinese.
 	Seed float64
-	// Support is the weight in a score of the neighbours' similarity, default 0.4. SupportFar is the factor for those two rows away,
-	// default 0.6. SupportOffset is first subtracted from each similarity, default 0.1, or 0.2 for fingerprints.
+	// Support is the weight in a score of the neighbours' similarity; the default is 0.4. SupportFar is the factor for neighbours two
+	// rows away; the default is 0.6. SupportOffset is first subtracted from each similarity; the default is 0.1, or 0.2 for fingerprints.
 	Support, SupportFar, SupportOffset float64
 	// SupportInOrder restricts support to neighbours in the same order in both texts.
 	SupportInOrder bool
-	// Gap is the maximum number of units without a seed between two seeds of a passage. Default 5.
+	// Gap is the maximum number of units without a seed between two seeds of a passage. The default is 5.
 	Gap int
-	// LeastSeeds is the minimum number of seeds in a passage. Default 2.
+	// LeastSeeds is the minimum number of seeds in a passage. The default is 2.
 	LeastSeeds int
 	// Accept is the mean similarity above which a group of seeds becomes a passage; any other group is split (Sanchez-Perez et al. 2014,
-	// section 3.3). Default 0.25.
+	// section 3.3). The default is 0.25.
 	Accept float64
 	// Trim is the share of a unit's weight, 0 to 1, that must come from words without a better match elsewhere for the unit to extend a
-	// passage. Default 0.19.
+	// passage. The default is 0.19.
 	Trim float64
 	// Evidence is how much two passages must share, measured in words that occur in only one unit of each text; each word matches once.
-	// Default 11.5; 8 for sketches, which contain no stop words; and 10 for fingerprints, whose features all count as one.
+	// The default is 11.5; it is 8 for sketches, which contain no stop words, and 10 for fingerprints, whose features all count as one.
 	Evidence float64
 	// EvidencePerLog times the natural logarithm of the number of units suffices if it is less than Evidence, because fewer words agree
-	// by chance among few units. Default 2.2.
+	// by chance among few units. The default is 2.2.
 	EvidencePerLog float64
-	// LeastChars is the minimum length of a reworded passage on either side. Default 90.
+	// LeastChars is the minimum length of a reworded passage on either side. The default is 90.
 	LeastChars int
 
-	// LeastVerbatim is the minimum length of an equal run reported to people; here a Han character counts as two. Default 40, about one
-	// line of a page, chosen with readers in mind.
+	// LeastVerbatim is the minimum length of an equal run reported to people; here a Han character counts as two. The default is 40,
+	// about one line of a page, chosen with readers in mind.
 	LeastVerbatim int
-	// DifferWords is the maximum number of differing words between two equal runs of a passage. Default 3.
+	// DifferWords is the maximum number of differing words between two equal runs of a passage. The default is 3.
 	DifferWords int
 	// If a pair has a long equal run, VerbatimReplaces reports only its equal runs, as PAN's measure expects, because it allows one kind
 	// of disguise per pair. Reports for people show both kinds.
@@ -67,16 +67,17 @@ type Options struct {
 	// Bridged keeps units between the seeds in passages of sketches and fingerprints, as PAN's measure expects. For people, such passages
 	// are cut at units without a counterpart.
 	Bridged bool
-	// VerbatimWords is the minimum length, in words, of the runs reported by VerbatimReplaces, default 40. VerbatimChars is the length in
-	// letters that at least one of them must reach, default 210, about 250 characters (Sanchez-Perez et al. 2015 use 256).
+	// VerbatimWords is the minimum length, in words, of the runs reported by VerbatimReplaces; the default is 40. VerbatimChars is the
+	// length in letters that at least one of them must reach; the default is 210, about 250 characters (Sanchez-Perez et al. 2015 use
+	// 256).
 	VerbatimWords, VerbatimChars int
 
 	// SummaryGap replaces Gap on the source's side, and SummaryAccept replaces Accept, when searching for passages that condense a source
-	// at least SummaryRatio times as long. Defaults 80, 0.10 and 2.6.
+	// at least SummaryRatio times as long. The defaults are 80, 0.10 and 2.6.
 	SummaryGap                  int
 	SummaryAccept, SummaryRatio float64
-	// SummaryOutside is the minimum share of such a passage, 0 to 1, with a counterpart outside the best passage of ordinary length.
-	// Default 0.16.
+	// SummaryOutside is the minimum share of such a passage, 0 to 1, with a counterpart outside the best passage of ordinary length. The
+	// default is 0.16.
 	SummaryOutside float64
 	// WholeSource extends the source side of a summary to the entire source if it spans half of it, as in PAN's annotations. For people,
 	// the source side is left as found.
@@ -128,7 +129,7 @@ type stretch struct {
 // is the possible source. Time and memory are linear in both lengths.
 //
 // If one side is a sketch ([Sketch.Text]), the other must be one with the same key and number of bits. In that case, spans cover whole
-// units, Words is nil, Similarity is estimated from the sketches, and there is no search for equal runs: see [Literal].
+// units, Words is nil, Similarity is estimated from the sketches, and there is no search for equal runs; see [Literal].
 func Pair(a, b *Text, o Options) []Passage {
 	if a.sketch || b.sketch {
 		o = o.forSketches().filled()

@@ -132,7 +132,7 @@ func byRow(x, y cell) int {
 	return int(x.col - y.col)
 }
 
-// disjoint resolves overlaps of clusters on side A: the cluster with the higher level keeps the units (Sanchez-Perez et al. 2014, section
+// disjoint resolves overlaps of clusters on side A. The cluster with the higher level keeps the units (Sanchez-Perez et al. 2014, section
 // 3.3), and the other keeps its longest remaining part. The result is in order of A.
 func (p *pairing) disjoint(cs []cluster) []cluster {
 	slices.SortFunc(cs, func(x, y cluster) int {

@@ -110,7 +110,7 @@ func hashOf(words []token) uint64 {
 
 // increasing returns the longest subsequence of rs in which b also increases. rs must be in order of a.
 func increasing(rs []run) []run {
-	var tails, before []int32 // tails[k]: last element of the best chain of k+1; before: its predecessor
+	var tails, before []int32 // tails[k] is the last element of the best chain of k+1, and before holds the predecessors
 	before = make([]int32, len(rs))
 	for i := range rs {
 		lo, hi := 0, len(tails)

@@ -9,7 +9,7 @@ import (
 type match struct{ a0, a1, b0, b1 int32 }
 
 // matches returns the equal runs of a passage, in order. Chinese has no spaces, and the end of a line or a passage affects how adjacent
-// characters are segmented into words. Words therefore also count as equal if their characters are, wherever the words begin.
+// characters are segmented into words. Words therefore also count as equal if their characters are equal, wherever the words begin.
 func matches(ta, tb *Text, s stretch) []match {
 	var out []match
 	a, b := s.a0, s.b0

@@ -6,7 +6,7 @@ import (
 )
 
 // trim drops units at the edges of c whose words are already accounted for. A word of a passage can be evidence for only one word on the
-// other side, so a unit does not belong to a passage merely because it resembles one, if its words have better counterparts.
+// other side. A unit whose words have better counterparts therefore does not belong to a passage merely because it resembles one.
 func (p *pairing) trim(c *cluster) {
 	sharedA, sharedB := p.coverage(c)
 	a0, a1 := p.heaviest(p.a[c.a0:c.a1], sharedA, p.totalA(c.a0, c.a1))
@@ -63,7 +63,7 @@ func (p *pairing) heaviest(units []unit, shared, total []float32) (from, to int3
 	return from, to
 }
 
-// worth returns the shared weight in rare words: see Options.Evidence.
+// worth returns the shared weight in rare words; see Options.Evidence.
 func (p *pairing) worth(shared []float32) float32 {
 	var sum float32
 	for _, v := range shared {

@@ -16,7 +16,7 @@ type Glance struct {
 	blocks  int
 	words   map[uint32]*glanced
 	numbers int      // number of words, including those left out
-	known   []uint64 // a bit per word: most words of another text are absent
+	known   []uint64 // a bit per word, because most words of another text are absent
 	grams   []uint64 // a bit per run of glanceGram words
 }
 

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// pairing is one comparison of the units on two sides: how similar they are, and which of them form passages. It knows nothing of words.
+// pairing is one comparison of the units on two sides. It determines how similar they are and which of them form passages. It knows
+// nothing about words.
 type pairing struct {
 	a, b  []unit
 	o     *Options
 	cells []cell // cells above the floor with their scores, by row and column
-	// account starts accounting for a cluster. The returned function gives, for a cell, how much the two units share that no earlier cell
-	// has claimed.
+	// account starts accounting for a cluster. The returned function returns, for a cell, how much the two units share that no earlier
+	// cell has claimed.
 	account func(c *cluster) func(cell) float32
 	// totalA and totalB return the total word weights of units [from, to); unit is the weight of one rare word.
 	totalA, totalB func(from, to int32) []float32

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// To a reader, a passage claims that all of it was copied. The units used for finding passages are coarser: they join a heading to the
-// sentence below it, and two copied sentences across whatever lies between them. For people, a passage is therefore cut into stretches
-// that carry evidence throughout: both sides are aligned word by word, and the highest-scoring local alignments are kept (Smith and
-// Waterman 1981). A word's score is the logarithm of a likelihood ratio, reuse against chance, so that text without counterparts lowers
-// the total. The minimum score follows from the number of places where a stretch could arise by chance (Karlin and Altschul 1990). PAN's
-// measure counts units and does not need this.
+// To a reader, a passage claims that all of it was copied. The units used for finding passages are coarser, because they join a heading
+// to the sentence below it, and join two copied sentences across whatever lies between them. For people, a passage is therefore cut into
+// stretches that carry evidence throughout. Both sides are aligned word by word, and the highest-scoring local alignments are kept (Smith
+// and Waterman 1981). A word's score is the logarithm of a likelihood ratio, reuse against chance, so that text without counterparts
+// lowers the total. The minimum score follows from the number of places where a stretch could arise by chance (Karlin and Altschul 1990).
+// PAN's measure counts units and does not need this.
 
 const (
 	// maxBare is the maximum number of consecutive words without a counterpart on either side of a passage. Forty Chinese characters say
@@ -39,7 +39,7 @@ const (
 	nextReused    = 0.7
 	reach         = 10.0  // number of source words that an alignment can choose from
 	background    = 600.0 // words of other text assumed in frequencies
-	maxGain       = 4.0   // maximum for one word: even a word that occurs nowhere else could be a name
+	maxGain       = 4.0   // maximum for one word, because even a word that occurs nowhere else could be a name
 	bareContent   = -0.75 // a content word without a counterpart
 	bareStop      = -0.4
 	bareSource    = -0.3 // a word on the source's side without a counterpart
@@ -50,11 +50,11 @@ const (
 	rewordedOdds = 9.0
 	summaryOdds  = 8.0
 	maxNeeded    = 18.0
-	// maxFall is how far the score can fall within a stretch before it rises again. A sentence of the writer's own between two reworded
-	// ones lowers it further, even if its common words have chance counterparts (doc/evaluation/align.md).
+	// maxFall is how far the score can fall within a stretch before it rises again. The writer's own sentence between two reworded ones
+	// lowers it further, even if its common words have chance counterparts (doc/evaluation/align.md).
 	maxFall = 12.0
-	// weakerSeed is the minimum score of two units, and weakerOdds that of a stretch of such units, in a pair that already shares a
-	// passage.
+	// weakerSeed is the minimum score of two units, and weakerOdds is the minimum score of a stretch of such units, in a pair that
+	// already shares a passage.
 	weakerSeed = 0.28
 	weakerOdds = 9.0
 )
@@ -67,7 +67,7 @@ type evidence struct {
 	countA, countB map[uint64]int32 // occurrences of each stem in either text
 	words          float64          // number of words in both texts and the background
 	needed         float64          // minimum score of a stretch
-	least          int32            // minimum letters in a stretch: half a line
+	least          int32            // minimum letters in a stretch, half a line
 	again          int              // remaining comparisons of text left unpaired by the first one
 }
 
@@ -107,7 +107,7 @@ func (t *Text) byStems() []token {
 	return out
 }
 
-// refine cuts the passages of a pair, in order of A, to what people should see. copies are the literal copies, in order of A; an
+// refine reduces the passages of a pair, in order of A, to the parts to show to people. copies are the literal copies, in order of A; an
 // alignment of long passages can miss some of them.
 func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	if len(all) == 0 {
@@ -129,8 +129,8 @@ func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	return distinct(out)
 }
 
-// weaker returns, for a pair that already shares a passage, stretches of units not similar enough to form a passage on their own: where
-// one sentence was reworded, others probably were. A word can have only one counterpart.
+// weaker returns, for a pair that already shares a passage, stretches of units not similar enough to form a passage on their own. If one
+// sentence was reworded, others probably were too. A word can have only one counterpart.
 func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
 	heldA := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	heldB := held(e.b, found, func(s stretch) (from, to int32) { return s.b0, s.b1 })
@@ -311,8 +311,8 @@ type step struct {
 	breaks       bool    // the gap ends a stretch
 }
 
-// apart marks the gaps that end a stretch: those that are too long, and those with the writer's own words between two literal copies,
-// where a word shared with the source is coincidence.
+// apart marks the gaps that end a stretch. These are gaps that are too long, and gaps with the writer's own words between two literal
+// copies, where a word shared with the source is coincidence.
 func apart(steps []step) {
 	literal := -1 // end of the last run of copiedWords
 	own, net := 0, 0.0
@@ -355,7 +355,7 @@ func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, neede
 	return append(out, soften(e.a, whole, s))
 }
 
-// dense reports whether enough words of a stretch have a counterpart for displaying it as one passage: set phrases, for example those
+// dense reports whether enough words of a stretch have a counterpart for displaying it as one passage. Set phrases, for example those
 // that outline a paper, agree only in a few fixed words.
 func (e *evidence) dense(s stretch, steps []step) bool {
 	n := int32(0)
@@ -365,7 +365,7 @@ func (e *evidence) dense(s stretch, steps []step) bool {
 	return float64(n) >= leastDense*float64(s.a1-s.a0)
 }
 
-// gain returns the score of a run: its first words could have matched anywhere within reach, but the following ones only at that place.
+// gain returns the score of a run. Its first words could have matched anywhere within reach, but the following ones only at that place.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
@@ -418,8 +418,8 @@ type part struct {
 	score    float64
 }
 
-// maximal returns the maximal parts of steps: first the highest-scoring ones, then those of the rest, such that no part would score
-// higher if it were longer or shorter (Ruzzo and Tompa 1999). The loss of the first step is not part of any. Time is linear for
+// maximal returns the maximal parts of steps, first the highest-scoring ones and then the maximal parts of the rest. No part would score
+// higher if it were longer or shorter (Ruzzo and Tompa 1999). The loss of the first step belongs to no part. Time is linear for
 // human-written texts.
 func maximal(steps []step) []part {
 	type open struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // Print holds the data that a fingerprint reveals about a sentence. After the first round of a federated check, an asker and an owner
-// know this much of each other's sentences, plus the number of features, which takes one more byte. A Print without features is a
+// know this much about each other's sentences, plus the number of features, which takes one more byte. A Print without features is a
 // sentence excluded from comparison, and equals no other.
 type Print struct {
 	Span        concordat.Span
@@ -129,8 +129,8 @@ func comparePrints(a, b []Print, o *Options) []cell {
 	return thin(cells, len(b))
 }
 
-// columnsOf returns a function that lists, in ascending order, the sentences of b to compare with sentence i of a. These are all of them
-// or, in large documents, only those near a sentence that shares a band with one near i.
+// columnsOf returns a function that lists, in ascending order, the sentences of b to compare with sentence i of a. It lists all of them
+// or, in large documents, only sentences near one that shares a band with a sentence near i.
 func columnsOf(a, b []Print) func(i int) []int32 {
 	if len(a)*len(b) <= maxPrintCells {
 		all := make([]int32, 0, len(b))
@@ -172,7 +172,7 @@ func columnsOf(a, b []Print) func(i int) []int32 {
 	}
 }
 
-// forPrints fills in the defaults for fingerprints, whose similarities vary much more: a seed must be more certain, especially if
+// forPrints fills in the defaults for fingerprints, whose similarities vary much more. A seed must be more certain, especially if
 // unrelated sentences share overlapping features, and neighbours count only if they are clearly similar.
 func (o Options) forPrints(overlapping bool) Options {
 	def := func(v *float64, d float64) {

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// For people, passages found by sketches and fingerprints are cut like those of texts (people.go), as precisely as units allow: a passage
-// must have counterparts throughout, on both sides. Because the matching words within a unit are unknown, limits are in letters of whole
-// units.
+// For people, passages found by sketches and fingerprints are cut like passages of texts (people.go), as precisely as units allow. A
+// passage must have counterparts throughout, on both sides. Because the matching words within a unit are unknown, limits are in letters
+// of whole units.
 const (
-	// bareLetters is the maximum number of consecutive letters without a counterpart on either side: two short sentences or one long one,
-	// about maxBare words.
+	// bareLetters is the maximum number of consecutive letters without a counterpart on either side, which is two short sentences or one
+	// long one, about maxBare words.
 	bareLetters = 150
 	// leastLike is the minimum similarity of two units that are counterparts; less similar units appear related only because of the units
 	// around them. leastLikePrints is the same for fingerprints, where six of 25 hashes are equal by chance once in 270 pairs, and seven

@@ -30,8 +30,8 @@ type weights struct {
 	rare   float32   // weight of a stem found in only one unit of each text
 }
 
-// weigh computes ln(N / n) for each stem, where N is the number of units in both texts and n the number that contain the stem (Salton and
-// Buckley 1988 with the pair as the collection, as in Sanchez-Perez et al. 2014).
+// weigh computes ln(N / n) for each stem, where N is the number of units in both texts and n is the number that contain the stem (Salton
+// and Buckley 1988 with the pair as the collection, as in Sanchez-Perez et al. 2014).
 func weigh(a, b *Text, o *Options) *weights {
 	w := &weights{
 		a: make([]float32, len(a.terms)), b: make([]float32, len(b.terms)),
@@ -121,7 +121,7 @@ type stemIn struct {
 	weight float32
 }
 
-// postings lists the units of B for each stem found in both texts, and those stems for each unit.
+// postings lists, for each stem found in both texts, the units of B that contain it and, for each unit, these stems.
 type postings struct {
 	list   []posting // stem i has list[at[i]:at[i+1]]
 	at     []int32
@@ -165,7 +165,7 @@ func (w *weights) postings(b *Text) *postings {
 	return p
 }
 
-// row compares units of A, one at a time, with those of B.
+// row compares units of A, one at a time, with the units of B.
 type row struct {
 	*postings
 	floor   float32

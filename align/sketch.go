@@ -11,9 +11,10 @@ import (
 	"concordat"
 )
 
-// Sketch holds the data that someone with the same key needs to align a document: for each unit (about a sentence), its words other than
-// stop words, each as a few bits of a keyed hash. It contains neither the order nor the frequency of the words, nor the words themselves;
-// doc/federation.md tabulates what a curious holder of the key can still learn. Never send two sketches of the same text to one partner.
+// Sketch holds the data that someone with the same key needs to align a document. For each unit (about a sentence), it holds the words
+// other than stop words, each as a few bits of a keyed hash. It contains neither the order nor the frequency of the words, nor the words
+// themselves; doc/federation.md tabulates what a curious holder of the key can still learn. Never send two sketches of the same text to
+// one partner.
 type Sketch struct {
 	Bits  int // bits per hash, 6 to 16
 	Units []SketchUnit
@@ -38,7 +39,7 @@ const (
 	maxSketchUnits = 1 << 22
 	maxSketchChars = 1 << 20
 	maxUnitWords   = 1 << 12
-	// holeUnits is added to the ordinal at excluded text: more units than a passage can bridge.
+	// holeUnits is added to the ordinal at excluded text. It is more units than a passage can bridge.
 	holeUnits = 128
 )
 
@@ -75,7 +76,7 @@ func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	return s, nil
 }
 
-// keyed returns a hash function of 64-bit values: the first eight bytes of HMAC-SHA256.
+// keyed returns a hash function of 64-bit values. The hash is the first eight bytes of HMAC-SHA256.
 func keyed(key []byte, label string) func(uint64) uint64 {
 	mac := hmac.New(sha256.New, key)
 	var sum [sha256.Size]byte
@@ -184,7 +185,7 @@ func (s Sketch) validate() error {
 	return nil
 }
 
-// forSketches fills in the default that differs: sketches contain no stop words, which therefore cannot be evidence.
+// forSketches fills in the only default that differs for sketches. Sketches contain no stop words, which therefore cannot be evidence.
 func (o Options) forSketches() Options {
 	if o.Evidence == 0 {
 		o.Evidence = 8
@@ -192,7 +193,7 @@ func (o Options) forSketches() Options {
 	return o
 }
 
-// rough returns a passage from sketches: whole units, without words.
+// rough returns a passage from sketches, which consists of whole units and has no words.
 func (p *pairing) rough(f found) Passage {
 	out := Passage{
 		A: concordat.Span{Start: int(p.a[f.a0].start), End: int(p.a[f.a1-1].end)},
@@ -222,7 +223,7 @@ func (p *pairing) rough(f found) Passage {
 }
 
 // Literal returns, in order of a, the stretches of units of a and b similar enough to be probable verbatim copies, extended by two units
-// at each end; comparing their [Order] is worthwhile. It treats a and b as [Pair] does sketches. It misses one in a hundred of the
+// at each end; comparing their [Order] is worthwhile. It treats a and b as [Pair] treats sketches. It misses one in a hundred of the
 // literal copies in PAN 2013's training corpus (doc/evaluation/align.md).
 func Literal(a, b *Text, o Options) []Passage {
 	o = o.forSketches().filled()
@@ -343,7 +344,8 @@ func (o Order) tokens() ([]token, error) {
 	}
 	out := make([]token, len(o.Words))
 	for i, w := range o.Words {
-		// A span's length in bytes stands for its letters. Multiplying spreads the hash over 64 bits, because grams multiply hashes.
+		// A span's length in bytes counts as its number of letters. Multiplying spreads the hash over 64 bits, because grams multiply
+		// hashes.
 		out[i] = token{hash: (uint64(w) + 1) * 0xff51afd7ed558ccd, chars: int32(min(o.Spans[i].Len(), 1<<10))}
 	}
 	return out, nil

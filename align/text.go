@@ -24,7 +24,7 @@ type Text struct {
 	terms []uint64
 	// spread[r] is the number of units that contain the stem of rank r.
 	spread []int32
-	// stops[r] says whether the stem of rank r belongs to a stop word.
+	// stops[r] states whether the stem of rank r belongs to a stop word.
 	stops []bool
 	// entries[u.from:u.to] are the distinct stems of unit u, ordered by rank.
 	entries  []entry
@@ -75,7 +75,7 @@ const (
 	maxChars = 125
 )
 
-// Prepare splits text into units and words. Its cost is linear in the text: about 0.3 ms for 3,000 words.
+// Prepare splits text into units and words. Its cost is linear in the text, about 0.3 ms for 3,000 words.
 func Prepare(text string) *Text { return PrepareWithout(text, nil) }
 
 // PrepareWithout is like [Prepare], for a text with spans to be excluded from comparison because their wording is legitimately shared.

@@ -13,7 +13,7 @@ import (
 type token struct {
 	start, end int32  // in bytes of the original
 	hash       uint64 // hash of the folded letters; equal words have equal hashes
-	chars      int32  // in weighted letters: see hanWeight
+	chars      int32  // in weighted letters; see hanWeight
 	flags      uint8
 }
 
@@ -24,8 +24,8 @@ const (
 	hanWord                 // Chinese characters
 )
 
-// Number of Latin letters that one character counts as: Chinese needs about a third as many characters as English, and a syllabary half
-// as many.
+// These are the numbers of Latin letters that one character counts as. Chinese needs about a third as many characters as English, and a
+// syllabary needs half as many.
 const (
 	hanWeight      = 3
 	syllableWeight = 2

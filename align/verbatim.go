@@ -66,8 +66,8 @@ func gramsOf(words []token) []uint64 {
 }
 
 // runs returns, in order of A, the runs of equal words in both texts that have at least least letters. It considers only the lengths of
-// A's words, which equal those in B; grams are those of A. At every word of A, it takes the longest run among the last maxPlaces places
-// in B and continues after it, so that each word is compared a bounded number of times.
+// A's words, which equal B's; grams are those of A. At every word of A, it takes the longest run among the last maxPlaces places in B and
+// continues after it, so that each word is compared a bounded number of times.
 func runs(a []token, grams []uint64, b []token, least int32) []run {
 	if len(a) < gram || len(b) < gram {
 		return nil

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Address string       // address of the site, for example https://site.example; its path is kept
 	Token   string       // as shown on the account page
-	HTTP    *http.Client // the default has no time limit, since contexts have their own
+	HTTP    *http.Client // the default has no time limit, because contexts set one
 	// Tries is the maximum number of attempts at a repeatable request; the default is 5, and 1 disables retries.
 	Tries int
 	// Wait is the maximum pause before the second attempt; it doubles each time, up to 30 s. The default is 500 ms.

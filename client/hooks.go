@@ -44,7 +44,7 @@ func (c *Client) MakeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	return out, err
 }
 
-// ChangeWebhook changes the URL, Title, Events and State of a webhook to those fields of h that are not empty.
+// ChangeWebhook changes the URL, Title, Events and State of a webhook to the fields of h that are not empty.
 func (c *Client) ChangeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
 	body := map[string]any{}
 	for name, value := range map[string]string{"url": h.URL, "title": h.Title, "state": h.State} {

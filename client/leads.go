@@ -15,7 +15,7 @@ type LeadFilter struct {
 	State      string  // open, counted or set_aside
 	Kind       string  // rewording, translation or summary
 	Languages  string  // codes of the submission and of the source, for example en-zh; und means unknown
-	Likelihood float64 // minimum
+	Likelihood float64 // minimum likelihood
 }
 
 func (f LeadFilter) query() url.Values {
@@ -92,7 +92,7 @@ type PartnerLead struct {
 // Leads contains the requested leads of a report.
 type Leads struct {
 	Asked    bool          `json:"asked"` // the check looked for leads
-	Total    int           `json:"total"` // number in the report, regardless of the filter
+	Total    int           `json:"total"` // number of leads in the report, regardless of the filter
 	Leads    []Lead        `json:"leads"` // in text order
 	Partners []PartnerLead `json:"partner_leads"`
 }
@@ -132,7 +132,7 @@ type placesAsk struct {
 	Contact string         `json:"contact"`
 }
 
-// BatchLead is a lead between two documents of a batch: A restates B in other words, or summarises it.
+// BatchLead is a lead between two documents of a batch, in which A restates B in other words, or summarises it.
 type BatchLead struct {
 	LeadFound
 	A       string `json:"a"` // names of the documents
@@ -151,7 +151,7 @@ type ManySay struct {
 // BatchLeads contains the requested leads between the documents of a batch.
 type BatchLeads struct {
 	Asked bool        `json:"asked"` // the batch looked for leads
-	Total int         `json:"total"` // number between its documents, regardless of the filter
+	Total int         `json:"total"` // number of leads between its documents, regardless of the filter
 	Leads []BatchLead `json:"leads"` // undecided leads first
 	Many  []ManySay   `json:"many"`
 }
@@ -163,7 +163,7 @@ func (c *Client) BatchLeads(ctx context.Context, batch string, f LeadFilter) (Ba
 	return out, err
 }
 
-// DecideBatchLead records the decision on a lead of a batch in the reports of both documents: it counts (counted), is set aside
+// DecideBatchLead records the decision on a lead of a batch in the reports of both documents. The lead counts (counted), is set aside
 // (set_aside), or is undecided (open), which needs no reason.
 func (c *Client) DecideBatchLead(ctx context.Context, batch string, l BatchLead, state, reason string) error {
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/batches/" + escape(batch) + "/leads", once: true, body: decidedBatchLead{

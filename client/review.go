@@ -79,7 +79,7 @@ func (c *Client) ExcludePassage(ctx context.Context, id concordat.TaskID, passag
 		once: true})
 }
 
-// IncludePassage includes all excluded passages that touch the span again.
+// IncludePassage again includes all excluded passages that touch the span.
 func (c *Client) IncludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{false, nil, &passage, ""}})
 }
@@ -101,8 +101,8 @@ type countedWording struct {
 	Comment string         `json:"comment,omitempty"`
 }
 
-// DecideLead records the decision on a lead, identified by its span and source_span in the report: it counts (counted), is set aside
-// (set_aside), or is undecided (open), which needs no reason.
+// DecideLead records the decision on a lead, identified by its span and source_span in the report. The lead counts (counted), is set
+// aside (set_aside), or is undecided (open), which needs no reason.
 func (c *Client) DecideLead(ctx context.Context, id concordat.TaskID, span, source concordat.Span, state, reason string) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/leads"), body: decidedLead{span, source, state, reason}, once: true})
 }

@@ -20,7 +20,7 @@ type Version struct {
 	Formats  []string         `json:"formats"`
 	Adds     bool             `json:"adds_documents"`
 	MaxFile  int64            `json:"max_file_bytes"`
-	MaxFiles int              `json:"max_files"` // in one request
+	MaxFiles int              `json:"max_files"` // maximum number in one request
 	MaxPage  int              `json:"max_page"`
 }
 
@@ -52,7 +52,7 @@ type Library struct {
 	Documents int                 `json:"documents"`
 	Created   time.Time           `json:"created"`
 	Embargo   time.Time           `json:"embargo"` // partners get no answer before this date; zero for none
-	Expires   time.Time           `json:"expires"` // the library is not searched from this date on; zero for never
+	Expires   time.Time           `json:"expires"` // the library is not searched on or after this date; zero for never
 	Forward   string              `json:"forward"` // what checks ask partners: unmatched, all or none; if empty, the site's setting
 	Template  string              `json:"template"`
 	Meaning   string              `json:"meaning"`   // off if not indexed by meaning; if empty, the site's setting

@@ -15,7 +15,7 @@ type Wording struct {
 	Name    string              `json:"template"`
 	Bytes   int                 `json:"bytes"`
 	Added   time.Time           `json:"added"`
-	Counts  bool                `json:"counts"` // even if many documents of the library contain it; false: it is template wording
+	Counts  bool                `json:"counts"` // counts even if many documents of the library contain it; if false, it is template wording
 	Text    string              `json:"text"`   // empty in the result of Wordings
 }
 
@@ -25,12 +25,12 @@ type LibraryWording struct {
 	path string
 }
 
-// WordingOf returns the decisions about wording of a library, which only administrators read and make.
+// WordingOf returns the decisions about wording of a library, which only administrators can read and make.
 func WordingOf(c *Client, lib concordat.LibraryID) LibraryWording {
 	return LibraryWording{c, "/libraries/" + escape(string(lib)) + "/wording"}
 }
 
-// List returns the wording about which there is a decision, in order of name, without its text.
+// List returns the wording that has been decided about, in order of name, without its text.
 func (w LibraryWording) List(ctx context.Context) ([]Wording, error) {
 	var out struct{ Wording []Wording }
 	_, err := w.c.call(ctx, request{method: http.MethodGet, path: w.path}, &out)
@@ -71,7 +71,7 @@ type BatchWording struct {
 	Words     int            `json:"words"`
 	Counted   bool           `json:"counted"`
 	Decide    bool           `json:"decide"`  // an officer must decide whether it counts
-	Decided   string         `json:"decided"` // count: it counts by decision
+	Decided   string         `json:"decided"` // count if it counts by decision
 	Kind      concordat.Kind `json:"kind"`    // if it does not count
 	Why       string         `json:"why"`     // if it resembles a form, the part it resembles
 	Share     float64        `json:"share"`   // largest share of any one document, 0 to 1

@@ -14,9 +14,9 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The position up to which each shard was acknowledged is also recorded outside the nodes, alongside the catalogue. A folder that went
-// back in time, for example one restored from a snapshot of a running machine, records the same start as the lost one. However, its log
-// is shorter than what was acknowledged, which reveals the problem.
+// The position up to which each shard's records were acknowledged is also recorded outside the nodes, alongside the catalogue. A folder
+// that went back in time, for example because a snapshot of a running machine was restored, records the same start as the lost one. Its
+// log, however, ends before the acknowledged record, which reveals the problem.
 
 // Position identifies a record in a shard's log. All records of a later epoch follow those of an earlier one.
 type Position struct {
@@ -29,22 +29,22 @@ func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Epoch, q.Epoch), cmp.Compare(p.Seq, q.Seq))
 }
 
-// Acknowledged records, outside the nodes of a cluster, the last acknowledged record of each shard.
+// Acknowledged records the last acknowledged record of each shard outside the nodes of a cluster.
 type Acknowledged interface {
-	// Note durably records that the shards were acknowledged up to the given positions. Recorded positions never go back.
+	// Note durably records that the shards' records were acknowledged up to the given positions. Recorded positions never go back.
 	Note(ctx context.Context, cluster string, at map[concordat.ShardID]Position) error
 	// Noted returns the recorded positions of the cluster's shards, omitting shards without one.
 	Noted(ctx context.Context, cluster string) (map[concordat.ShardID]Position, error)
 }
 
-// noteTime is the time limit for one call of Acknowledged. noteTries is how often it is called for a write whose caller still waits: the
-// write is done, and writes take turns at the catalogue.
+// noteTime is the time limit for one call of Acknowledged. noteTries is how often it is called for a write that is done and whose caller
+// still waits, because writes take turns at the catalogue.
 const (
 	noteTime  = 10 * time.Second
 	noteTries = 3
 )
 
-// notes records positions outside the nodes, combining many writes.
+// notes records positions outside the nodes, combining the positions of many writes.
 type notes struct {
 	kept    Acknowledged
 	cluster string
@@ -57,7 +57,7 @@ type notes struct {
 	running bool
 }
 
-// noting is a caller that waits until its position is recorded.
+// noting is a caller that waits for its position to be recorded.
 type noting struct {
 	gone  <-chan struct{} // closed when it no longer waits
 	done  chan error
@@ -73,7 +73,7 @@ func (w *noting) waits() bool {
 	}
 }
 
-// note returns once it is durably recorded, outside the nodes, that the shard was acknowledged up to at.
+// note durably records outside the nodes that the shard's records were acknowledged up to at.
 func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) error {
 	if s.kept == nil {
 		return nil
@@ -95,7 +95,7 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 	}
 }
 
-// addLocked adds a position to those to record. mu must be held.
+// addLocked adds a position to the positions to record. mu must be held.
 func (s *notes) addLocked(id concordat.ShardID, at Position) {
 	if s.pending == nil {
 		s.pending = map[concordat.ShardID]Position{}
@@ -142,7 +142,7 @@ func (s *notes) run() {
 	}
 }
 
-// noteTenures records the start of each epoch led by a copy of this node, once it is committed: from then on, that position applies to a
+// noteTenures records the start of each epoch that a copy of this node leads, once it is committed; that position then applies even to a
 // shard that was forced to accept a shorter log.
 func noteTenures(n *Node) {
 	if n.o.Acknowledged == nil {
@@ -172,8 +172,8 @@ func noteTenures(n *Node) {
 	}
 }
 
-// compareAcknowledged determines, before the node announces itself, which of its copies lack acknowledged records, and puts them on hold:
-// they must catch up with a master before they count. It reports whether all copies were compared.
+// compareAcknowledged determines, before the node announces itself, which of its copies lack acknowledged records, and puts them on hold
+// until they have caught up with a master. It reports whether all copies were compared.
 func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	var open []*hosted
 	n.mu.Lock()
@@ -207,7 +207,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count until it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
-		h.ready = "" // Ready follows again once others can rely on the copy
+		h.ready = "" // Ready follows again when others can rely on the copy
 		n.mu.Unlock()
 		h.copy.step(replica.Behind{})
 		all = false

@@ -17,9 +17,9 @@ import (
 	"concordat/index"
 )
 
-// Alone is the shard of a single-node site: it has the same log, index and state machine as in a cluster, with a coordinator in a file
-// and no other copies. It implements concordat.Index, and index.Shard for reading. Whatever Put and Delete have acknowledged is in the
-// log on disk.
+// Alone is the shard of a single-node site; it has the same log, index and state machine as in a cluster, but with a coordinator in a
+// file and no other copies. It implements concordat.Index, and index.Shard for reading. Whatever Put and Delete have acknowledged is in
+// the log on disk.
 type Alone struct {
 	*index.Shard
 	copy    *Copy
@@ -34,8 +34,8 @@ var _ concordat.Index = (*Alone)(nil)
 const aloneNode coord.NodeID = "alone"
 
 // OpenAlone opens the shard in folder dir, or creates an empty one; an index without a log gets one. When it returns, everything ever
-// acknowledged is visible. Errors: those of index.Open, and concordat.ErrCorrupt if acknowledged documents are damaged and exist only in
-// the log.
+// acknowledged is visible. Errors: the errors of index.Open, and concordat.ErrCorrupt if acknowledged documents are damaged and exist
+// only in the log.
 func OpenAlone(ctx context.Context, dir string, o index.Options) (*Alone, error) {
 	return openAlone(ctx, dir, CopyOptions{Index: o})
 }
@@ -183,7 +183,7 @@ func (a *Alone) Purge(ctx context.Context) error {
 // Close writes the index to disk, so that the next opening needs no replay, and releases the folder.
 func (a *Alone) Close() error {
 	if _, err := a.copy.Status(); err == nil {
-		// The log has whatever the index lacks on disk, so an error only makes the next opening slower.
+		// Anything missing from the index on disk is in the log, so an error only makes the next opening slower.
 		_ = a.Persist(context.Background())
 	}
 	err := a.copy.Close()

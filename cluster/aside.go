@@ -92,8 +92,8 @@ func Asides(root string) ([]Aside, error) {
 	return out, nil
 }
 
-// Documents calls each with every document of the copy: those in its index, and those in its log that had not reached the index. Calling
-// Documents again yields the same documents. Errors: those of index.Open, wal.Open and each.
+// Documents calls each with every document of the copy, whether it is in the index or has reached only the log. Calling Documents again
+// yields the same documents. Errors: the errors of index.Open, wal.Open and each.
 func (a Aside) Documents(ctx context.Context, site concordat.SiteID, each func(*concordat.Document) error) (err error) {
 	tail, err := a.tail(site)
 	if err != nil {

@@ -28,7 +28,7 @@ type ShardStatus string
 const (
 	ShardOK      ShardStatus = "ok"
 	ShardTimeout ShardStatus = "timeout" // no timely answer
-	ShardStale   ShardStatus = "stale"   // the copies that answer lack records that were requested
+	ShardStale   ShardStatus = "stale"   // the copies that answer lack requested records
 	ShardGone    ShardStatus = "no copy" // no intact copy is reachable
 	shardRefused ShardStatus = "refused" // the question is invalid; Error explains why
 )
@@ -38,8 +38,8 @@ const (
 	firstHedge = time.Second            // used until latencies have been measured
 	staleWait  = 2 * time.Second        // how long a copy waits for missing records
 	sureAgain  = 10 * time.Millisecond  // interval between checks of whether a copy can answer
-	askAgain   = 250 * time.Millisecond // delay before asking copies that could not answer again
-	askTime    = 10 * time.Second       // how long to keep asking them; an election rarely takes longer
+	askAgain   = 250 * time.Millisecond // delay before again asking copies that could not answer
+	askTime    = 10 * time.Second       // how long to go on asking them; an election rarely takes longer
 	hedgeShare = 20                     // at most one message in this many is a hedge
 )
 
@@ -158,7 +158,7 @@ func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (e
 	return err
 }
 
-// catchUp waits until the copy's index has every write acknowledged before the call, and all records up to low.
+// catchUp waits until the copy's index has every write acknowledged before the call and all records up to low.
 func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, staleWait)
 	defer cancel()
@@ -175,7 +175,7 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 	}
 	end := st.End
 	if st.Role == replica.Master {
-		end = st.Applied // it has applied everything it acknowledged
+		end = st.Applied // the copy has applied everything it acknowledged
 	}
 	// A master has all existing records; if it lacks any up to low, they were abandoned when it was forced to lead.
 	there := func(s replica.Status) bool {
@@ -215,14 +215,14 @@ type round struct {
 	missing map[concordat.ShardID]ShardStatus
 	in      chan answered
 	idle    []concordat.ShardID // still open after every copy was asked
-	until   time.Time           // how long idle shards are asked again
+	until   time.Time           // how long idle shards continue to be asked
 }
 
 type openShard struct {
 	left   []coord.NodeID // nodes not asked yet
 	flying int
 	status ShardStatus // most informative reason so far
-	hope   bool        // a copy might answer soon: one was unsure or unreachable
+	hope   bool        // a copy might answer soon, because one was unsure or unreachable
 }
 
 // askShards asks one copy of each shard and returns the answers, and the reasons why the other shards did not answer. If a shard refuses
@@ -296,7 +296,7 @@ func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	return out
 }
 
-// candidates returns the live nodes with copies in sync or, if there are none, those with other copies.
+// candidates returns the live nodes with copies in sync or, if there are none, the live nodes with other copies.
 func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
 	s, ok := v.Shards[id]
 	if !ok {

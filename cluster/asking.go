@@ -9,7 +9,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// How to choose which copy to ask, and when to ask a second one.
+// This file chooses which copy to ask, and when to ask a second one.
 
 // asking tracks the latencies and loads of other nodes, as observed by this node.
 type asking struct {
@@ -95,7 +95,7 @@ func (a *asking) end(n coord.NodeID, took time.Duration, ok bool) {
 	}
 }
 
-// patience returns how long to wait before asking a second copy: the 95th percentile of latencies.
+// patience returns how long to wait before asking a second copy, which is the 95th percentile of latencies.
 func (a *asking) patience() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -71,7 +71,7 @@ func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err 
 	return c, false, bad(fmt.Sprintf("unknown kind %d", r.Kind))
 }
 
-// appendProfile appends what an index stores of p, except library and identity.
+// appendProfile appends the data that an index stores of p, except library and identity.
 func appendProfile(b []byte, p *concordat.Profile) []byte {
 	if b == nil {
 		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms)+3*len(p.Cells))

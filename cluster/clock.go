@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// clock draws revisions: numbers that increase at about the same rate on all nodes (hybrid logical clocks, Kulkarni and others 2014). A
-// revision is the time in milliseconds since 1970, shifted, plus random bits, so that two nodes draw the same one with a probability of
-// one in a million; Revisions handles that case. Nothing depends on clocks being right; a slow one costs one repeated write, after which
-// it has caught up.
+// clock draws revisions, which are numbers that increase at about the same rate on all nodes (hybrid logical clocks, Kulkarni and others
+// 2014). A revision is the time in milliseconds since 1970, shifted, plus random bits, so that two nodes draw the same one with a
+// probability of one in a million; Revisions handles that case. Nothing depends on clocks being right; a slow one costs one repeated
+// write, after which it has caught up.
 type clock struct {
 	now func() time.Time // nil means time.Now
 

@@ -15,8 +15,8 @@ import (
 	"concordat/index"
 )
 
-// Copy is a running copy of a shard: the state machine of package replica with a log, an index, a coordinator and, through a transport,
-// the other copies. It is safe for concurrent use.
+// Copy is a running copy of a shard, which connects the state machine of package replica with a log, an index, a coordinator and, through
+// a transport, the other copies. It is safe for concurrent use.
 type Copy struct {
 	dir   string
 	o     CopyOptions
@@ -38,8 +38,8 @@ type Copy struct {
 	nextID  uint64
 	writes  map[uint64]*write
 	writing *index.Change            // change of the Write being accepted
-	changes map[uint64]*index.Change // changes of records not applied yet that came from a Write
-	stuck   bool                     // the index has no space for what is committed
+	changes map[uint64]*index.Change // changes that came from a Write, for records not yet applied
+	stuck   bool                     // the index has no space for the committed records
 	target  uint64                   // the record that the index must reach
 	fetches map[fetchKey]chan replica.Reply
 	refused map[coord.NodeID]int // consecutive refused connections, by node
@@ -53,7 +53,7 @@ type Copy struct {
 	gate   sync.RWMutex            // held for reading by every write, and for writing while a snapshot is taken
 	frozen map[string]*frozenIndex // by name of the moment; protected by mu
 
-	toSync  chan struct{} // capacity 1; signals that there is something to sync
+	toSync  chan struct{} // capacity 1; signals that there are records to sync
 	toApply chan struct{} // capacity 1; signals that target has increased
 }
 
@@ -77,16 +77,16 @@ type CopyOptions struct {
 	// Restored means that an index without a log can be authoritative, for example one from a backup or an older version of the program.
 	// In a cluster, other copies decide that.
 	Restored bool
-	// Lost means that the copy possibly lacks records that it acknowledged, because its folder was lost or is an older version of itself.
-	// Such a copy must catch up before it can lead.
+	// Lost means that the copy may lack records that it acknowledged, because its folder was lost or is an older version of itself. Such
+	// a copy must catch up before it can lead.
 	Lost bool
 	// Reprofile recomputes the profile of a document whose record in the log has a different scheme from the index, for example after
 	// Reindex. If nil, such a record makes the copy fail.
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock for drawing revisions; default time.Now.
 	Now func() time.Time
-	// Panicked is called after a panic while answering a question or preparing a document for the log; only that question or write fails.
-	// It can be called concurrently. If nil, such a panic reaches the caller.
+	// Panicked is called after a panic during the answer to a question or the preparation of a document for the log; only that question
+	// or write fails. It can be called concurrently. If nil, such a panic reaches the caller.
 	Panicked func(value any, stack []byte)
 	// SlowSync is how long the disk can take to make a group of records durable before a master hands its leadership to another copy;
 	// default 2 s.
@@ -114,7 +114,7 @@ const (
 	applyText      = 4 << 20
 )
 
-// OpenCopy opens the copy in folder dir, or creates an empty one. The copy takes part immediately. Errors: those of index.Open and
+// OpenCopy opens the copy in folder dir, or creates an empty one. The copy takes part immediately. Errors: the errors of index.Open and
 // wal.Open.
 func OpenCopy(dir string, o CopyOptions) (*Copy, error) {
 	c, err := newCopy(dir, o)
@@ -420,7 +420,7 @@ func (c *Copy) Status() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
-// Question returns the current status: Sure and End are valid for a question asked now.
+// Question returns the current status; Sure and End are valid for a question asked now.
 func (c *Copy) Question() (replica.Status, error) {
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
@@ -431,7 +431,7 @@ func (c *Copy) Question() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
-// Await returns once the status is as desired, or with the error that makes that impossible.
+// Await returns once the status is as desired, or returns the error that makes that impossible.
 func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) error {
 	defer context.AfterFunc(ctx, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })()
 	c.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"concordat/index"
 )
 
-// What a Copy exchanges with others: fetches, replies and snapshots.
+// This file contains what a Copy exchanges with others: fetches, replies and snapshots.
 
 const (
 	fetchTimeout = 2 * time.Second
@@ -106,8 +106,8 @@ func (c *Copy) sendReply(a replica.SendReply) {
 	answer <- r
 }
 
-// Installing a snapshot. The new index is built next to the copy's folder; a marker shows that it is complete, after which the next
-// opening completes an interrupted installation.
+// Installing a snapshot. The new index is built next to the copy's folder; after a marker shows that it is complete, the next opening
+// finishes an interrupted installation.
 
 const markerName = "installing"
 
@@ -187,7 +187,7 @@ func finishInstall(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	// A dead process can have left the marker, and the snapshot's name, in memory only.
+	// A process that died may have left the marker, and the snapshot's name, only in memory.
 	if err := errors.Join(syncDir(next), syncDir(filepath.Dir(next)), os.RemoveAll(filepath.Join(dir, logName))); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"concordat/cluster/replica"
 )
 
-// How a Node opens, reopens, abandons and removes its copies.
+// This file determines how a Node opens, reopens, abandons and removes its copies.
 
 // host opens the copy if it is not open, or reopens it after it failed (R12).
 func (n *Node) host(id concordat.ShardID, s coord.Shard) {
@@ -52,11 +52,11 @@ func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 	}
 }
 
-// fetchBits is the number of bits that number the fetches of one copy: enough for 1,000 per second over 30 years.
+// fetchBits is the number of bits that number the fetches of one copy, enough for 1,000 per second over 30 years.
 const fetchBits = 40
 
-// openCopy opens the copy. If it is damaged beyond cutting and other nodes have the shard, the copy is put aside and replaced with an
-// empty one, which counts once it has caught up.
+// openCopy opens the copy. If it is too damaged for cutting to repair it and other nodes have the shard, the copy is put aside and
+// replaced with an empty one, which counts after it has caught up.
 func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
 	o := n.o.Copy
 	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
@@ -88,7 +88,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	return OpenCopy(dir, o)
 }
 
-// relinquish gives up leadership and candidacy of a copy that cannot be opened. The node can then announce itself for the sake of its
+// relinquish gives up the leadership and candidacy of a copy that cannot be opened. The node can then announce itself for the sake of its
 // other copies.
 func (n *Node) relinquish(id concordat.ShardID) {
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
@@ -145,7 +145,7 @@ func (n *Node) drop(id concordat.ShardID) {
 	}
 }
 
-// handOverTime is how long Close waits for other nodes to take over leadership.
+// handOverTime is how long Close waits for other nodes to take over.
 const handOverTime = 2 * time.Second
 
 // handOver hands leadership to other copies, if any.

@@ -171,7 +171,7 @@ type joinAnswer struct {
 }
 
 // LetIn returns the handler for calls of Join, on the node with the authority's key in dir. files returns the other files that a new node
-// needs: its configuration and keys.
+// needs, namely its configuration and keys.
 func (n *Node) LetIn(dir string, files func() (map[string][]byte, error)) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST "+joinPath, func(w http.ResponseWriter, r *http.Request) {

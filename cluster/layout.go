@@ -29,7 +29,7 @@ type Member struct {
 	Zone string `json:"zone,omitempty"`
 	// Drained means that the node gets no copies.
 	Drained bool `json:"drained,omitempty"`
-	// Boot identifies the last start of the node. Its folder has the same value, unless the folder is an older version of itself or
+	// Boot identifies the last start of the node. Its folder records the same value, unless the folder is an older version of itself or
 	// another node has taken the name.
 	Boot string `json:"boot,omitempty"`
 	// Key is the hexadecimal SHA-256 of the public key that identifies the node; empty if it has not been seen yet.
@@ -153,8 +153,8 @@ func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
 	}
 }
 
-// Place returns, for each shard, the nodes that should have a copy. There are Copies of them if enough members are not drained, in
-// different zones if possible, with copies and first places spread evenly over the nodes. now is the current placement, which Place
+// Place returns, for each shard, the nodes that should have a copy. If enough members are not drained, there are Copies of them, in
+// different zones if possible; copies and first places are spread evenly over the nodes. now is the current placement, which Place
 // changes only where necessary, or nil if there is none.
 func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 	var nodes []coord.NodeID
@@ -257,7 +257,7 @@ type Viewer interface {
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
 }
 
-// ChangeLayout changes the layout by compare-and-swap, retrying whenever another change came first. change can be called several times.
+// ChangeLayout changes the layout by compare-and-swap, retrying if another change came first. change can be called several times.
 func ChangeLayout(ctx context.Context, n Viewer, change func(*Layout) error) error {
 	for {
 		v, news := n.View()

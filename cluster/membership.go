@@ -49,8 +49,8 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 	return nil
 }
 
-// MayJoin returns an error that wraps concordat.ErrRefused, explaining what to do, if the name belongs to a member that was ever started,
-// because another machine with that name would displace it. A name is available if its member was entered but never started.
+// MayJoin returns an error that wraps concordat.ErrRefused, explaining what to do, if the name belongs to a member that has ever been
+// started, because another machine with that name would displace it. A name is available if its member was entered but never started.
 func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	m, ok := l.Members[id]
 	n, live := v.Live[id]

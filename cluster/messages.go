@@ -12,8 +12,8 @@ import (
 	"concordat/cluster/wal"
 )
 
-// The messages of every write have a custom byte format, because each gob message describes its types, which takes more time than
-// indexing the document. Integers are uvarints (LEB128); strings are prefixed with their length.
+// Messages about writes have a custom byte format, because each gob message describes its types, which takes more time than indexing the
+// document. Integers are uvarints (LEB128); strings are prefixed with their length.
 
 const (
 	callFetch = "fetch2"

@@ -12,11 +12,11 @@ import (
 	"concordat/cluster/replica"
 )
 
-// Names in a copy's folder, in addition to those of the index.
+// Names in a copy's folder besides the index's files.
 const (
 	logName   = "log"          // folder of the write-ahead log
-	metaName  = "replica.json" // what the replica remembers besides its log
-	stateName = "cluster.json" // single node: the state that a coordinator would store
+	metaName  = "replica.json" // what the replica remembers in addition to its log
+	stateName = "cluster.json" // on a single node, the state that a coordinator would store
 )
 
 const (
@@ -49,8 +49,8 @@ func readMeta(dir string) (replica.Meta, error) {
 	return m.Meta, nil
 }
 
-// openMeta returns the stored state of the copy in dir after ensuring that it is on disk. Writes of a dead process may exist only in
-// memory, and the copy relies on them from now on.
+// openMeta ensures that the stored state of the copy in dir is on disk, and returns the state. Writes by a process that has since died
+// may exist only in memory, and from now on the copy relies on them.
 func openMeta(dir string) (replica.Meta, error) {
 	m, err := readMeta(dir)
 	if err != nil || m == (replica.Meta{}) {
@@ -68,7 +68,7 @@ func writeMeta(dir string, m replica.Meta) error {
 	return replaceFile(filepath.Join(dir, metaName), append(b, '\n'))
 }
 
-// replaceFile durably replaces the file: after a crash, it has either the old bytes or the new ones.
+// replaceFile durably replaces the file; after a crash, it has either the old bytes or the new ones.
 func replaceFile(path string, b []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -46,20 +46,20 @@ type NodeOptions struct {
 	Key string
 	// Authority means that the key of the cluster's authority is on this machine.
 	Authority bool
-	// Acknowledged records, outside the nodes, how far shards were acknowledged. If nil, a folder that went back in time is not detected.
+	// Acknowledged records outside the nodes how far shards were acknowledged. If nil, a folder that went back in time is not detected.
 	Acknowledged Acknowledged
 	// Restart ends the process so that its service manager restarts it; nil if there is none.
 	Restart func()
 }
 
-// Node is one of several nodes of a site: it has the copies assigned to it, and access to all others. It is a concordat.Index over all
+// Node is one of several nodes of a site; it has the copies assigned to it, and access to all others. It is a concordat.Index over all
 // shards of the site. It is safe for concurrent use.
 type Node struct {
 	o      NodeOptions
 	log    *slog.Logger
 	layout Layout // the part that never changes, as read at the start
 	boot   string
-	lost   bool // the content of Dir is possibly older than it seems
+	lost   bool // the content of Dir may be older than it seems
 	fan    *fan
 	peers  *HTTPPeers
 	ask    asking
@@ -93,8 +93,8 @@ type hosted struct {
 	ready coord.Incarnation // incarnation under which the copy allows the node to announce itself
 	again time.Time         // when to retry opening
 	err   error             // why it is not open
-	// Used only by run: the incarnation under which the copy was compared with what was acknowledged, and the epoch recorded at that
-	// time.
+	// Only run uses these two: the incarnation under which the copy was compared with the acknowledged records, and the epoch recorded
+	// then.
 	compared coord.Incarnation
 	tenure   uint64
 }
@@ -200,7 +200,7 @@ func (n *Node) join(ctx context.Context) error {
 	}
 }
 
-// markLost durably records that the copies possibly lack something, before the folder counts as known again.
+// markLost durably records that the copies may lack something, before the folder counts as known again.
 func (n *Node) markLost(v coord.View) error {
 	if n.lost && n.layout.Members[n.o.Node.ID].Boot != "" {
 		for id, s := range v.Shards {
@@ -269,7 +269,7 @@ func (n *Node) runViews() {
 	}
 }
 
-// run brings the copies into line with the coordinator's state, and announces the node.
+// run adapts the copies to the coordinator's state and announces the node.
 func (n *Node) run() {
 	t := time.NewTicker(lookAgain)
 	defer t.Stop()
@@ -399,7 +399,7 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 	return h.copy, true
 }
 
-// Sessions returns the number of sessions the node has had with the coordinator; all but the last were lost.
+// Sessions returns the number of sessions that the node has had with the coordinator; all but the last were lost.
 func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
 
 // Layout returns the current layout.
@@ -462,7 +462,7 @@ func (n *Node) Close() error {
 	n.mu.Unlock()
 	for _, h := range hs {
 		if h.copy != nil {
-			// The log has whatever the index lacks on disk, so an error only makes the next opening slower.
+			// Anything missing from the index on disk is in the log, so an error only makes the next opening slower.
 			_ = h.copy.Index().Persist(ctx)
 		}
 		n.close(h)

@@ -12,9 +12,9 @@ import (
 
 // An operation is one write to be performed by a master, possibly sent in several messages. The master performs it only once in its
 // epoch, even if messages are duplicated or late (following the client sessions of Ongaro 2014, section 6.3). The sender numbers its
-// operations, and each message states which of them are over.
+// operations, and each message states which operations are over.
 type operation struct {
-	Sender string // drawn at random at each start of the sending node
+	Sender string // drawn at random whenever the sending node starts
 	Number uint64
 	Done   uint64 // all operations of the sender below this number are over
 	Epoch  uint64 // epoch of the intended master; other copies refuse the operation
@@ -24,7 +24,7 @@ type operation struct {
 const (
 	// operationTime is the time limit for an operation that no caller is waiting for any more.
 	operationTime = time.Minute
-	// maxSenders is the maximum number of senders that a master remembers; the one silent longest is forgotten first.
+	// maxSenders is the maximum number of senders that a master remembers; the one that has been silent longest is forgotten first.
 	maxSenders = 1024
 )
 
@@ -125,7 +125,8 @@ func (o *operations) forget(op operation, out *outcome) {
 	}
 }
 
-// operate makes the changes described by the operation and its call. Errors: those of Write, and NotMasterError if the epoch differs.
+// operate makes the changes described by the operation and its call. Errors: the errors of Write, and NotMasterError if the epoch
+// differs.
 func (c *Copy) operate(ctx context.Context, call string, op operation, changes []index.Change) (uint64, error) {
 	run := c.writeIn
 	if call == callReplace {

@@ -16,7 +16,7 @@ import (
 	"concordat/index"
 )
 
-// Orders to a node about one of its copies, or about all of them.
+// This file contains orders to a node about one or all of its copies.
 
 // Purge erases deleted and replaced documents from disk, including the log.
 func (c *Copy) Purge(ctx context.Context) error {

@@ -21,9 +21,9 @@ import (
 	"concordat/index"
 )
 
-// A backup of a site captures one moment: the masters of all shards block new writes and wait for those in progress; a snapshot of the
-// store is taken; the masters continue. Each master keeps its index as of that moment until the backup has fetched it. If the backup
-// dies, every node resumes writes automatically.
+// A backup of a site captures one moment: the masters of all shards block new writes and wait for the writes in progress; the store takes
+// a snapshot; the masters continue. Each master keeps its index as of that moment until the backup has fetched it. If the backup dies,
+// every node automatically resumes writes.
 
 const (
 	pauseTime  = 10 * time.Second // after this time, writes resume whatever happens to the backup
@@ -108,7 +108,7 @@ func lockWithin(ctx context.Context, m *sync.RWMutex) error {
 	}
 }
 
-// pauseWrites blocks new writes in the given shards and keeps their indexes; this node must be their master in the given epochs.
+// pauseWrites blocks new writes in the given shards and keeps their indexes; this node must be master of the shards in the given epochs.
 func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, pauseTime/2)
 	defer cancel()
@@ -237,7 +237,7 @@ func (n *Node) servePause(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // the caller disconnected: the timer resumes writes
+	_ = gob.NewEncoder(w).Encode(true) // the caller disconnected, so the timer resumes writes
 }
 
 func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
@@ -435,7 +435,7 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 	return ReadSnapshot(dir, id)
 }
 
-// Adopt prepares copies of shards that a backup restored to a node's folder of copies, so that a node that founds a cluster on them
+// Adopt prepares copies of shards, restored from a backup to a node's folder of copies, so that a node that founds a cluster on them
 // considers them authoritative. Each gets a log that begins where its index ends. It describes the copies in order, or returns nil if
 // there are none. It can be called repeatedly until the node is started.
 func Adopt(dir string) ([]ShardSnapshot, error) {

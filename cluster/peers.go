@@ -16,13 +16,13 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Nodes of one site exchange messages over HTTP. They trust each other: the listener and the client ensure that no one else is at either
-// end (mutual TLS, or a separate network).
+// Nodes of one site exchange messages over HTTP. They trust each other, because the listener and the client ensure that no one else is at
+// either end (mutual TLS, or a separate network).
 
 const (
 	peerPrefix = "/cluster/node/" + version + "/"
 	maxFetch   = 64 << 10
-	// maxReply is the maximum size of a reply: one record of maximum size, or many small ones.
+	// maxReply is the maximum size of a reply, which contains one record of maximum size or many small ones.
 	maxReply = wal.MaxPayload + 1<<20
 )
 

@@ -123,14 +123,14 @@ func finishReindex(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	// A dead process can have left the marker, and the new index's name, in memory only.
+	// A process that died may have left the marker, and the new index's name, only in memory.
 	if err := errors.Join(syncDir(next), syncDir(filepath.Dir(next))); err != nil {
 		return err
 	}
 	return moveIndex(next, dir)
 }
 
-// moveIndex replaces the index in dir with that in next, and removes next.
+// moveIndex replaces the index in dir with the one in next, and removes next.
 func moveIndex(next, dir string) error {
 	for _, name := range []string{"store", "shard.json"} {
 		from, to := filepath.Join(next, name), filepath.Join(dir, name)

@@ -21,7 +21,7 @@ const version = "2"
 
 const (
 	prefix = "/cluster/" + version + "/"
-	// maxBody is the maximum size of one message: a batch of profiles with their texts.
+	// maxBody is the maximum size of one message, which can be a batch of profiles with their texts.
 	maxBody     = 1 << 30
 	dialTimeout = 10 * time.Second
 )
@@ -127,7 +127,7 @@ func fail(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, err.Error())
 }
 
-// remoteError is an error from the other process: its text and its kind.
+// remoteError is an error from the other process, with its text and its kind.
 type remoteError struct {
 	words string
 	kinds []error
@@ -136,7 +136,7 @@ type remoteError struct {
 func (e *remoteError) Error() string   { return e.words }
 func (e *remoteError) Unwrap() []error { return e.kinds }
 
-// Remote is an index in another process of the site. It is a concordat.Index that is safe for concurrent use. Calls fail with
+// Remote is an index in another process of the same site. It is a concordat.Index that is safe for concurrent use. Calls fail with
 // concordat.ErrUnavailable if the process does not answer.
 type Remote struct {
 	client *http.Client

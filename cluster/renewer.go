@@ -39,8 +39,8 @@ var (
 // replacedAtOnce is the number of documents that a copy examines while other writes wait.
 const replacedAtOnce = 20
 
-// replaceIn is like writeIn for changes that all put profiles, restricted to documents that still have the title, time and text in their
-// profile. A lateError lists the others. Other writes wait only while it examines a few documents.
+// replaceIn is like writeIn for changes that all put profiles, but only for documents that still have their profile's title, time and
+// text. A lateError lists the others. Other writes wait only while it examines a few documents.
 func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Change) (seq uint64, err error) {
 	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
 		return 0, fmt.Errorf("a deletion among recomputed profiles: %w", concordat.ErrInvalid)
@@ -77,7 +77,7 @@ func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Cha
 	return seq, left, err
 }
 
-// replaceLocked appends the changes whose documents are unchanged. The gate must be locked, because between examination and append, only
+// replaceLocked appends the changes whose documents are unchanged. The gate must be locked, so that between examination and append, only
 // another master can append anything. Records in the log whose writer did not wait for them are applied first.
 func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.Change) (w *write, left []int, err error) {
 	var st replica.Status
@@ -135,7 +135,7 @@ func puts(ps []*concordat.Profile) []index.Change {
 	return changes
 }
 
-// put returns the number of changes made out of n, and the error unless it concerns only the others.
+// put returns how many of n changes were made, and the error unless it concerns only the others.
 func put(n int, err error) (int, error) {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return n - len(late.changes), nil

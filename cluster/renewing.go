@@ -38,7 +38,7 @@ func requestKey(request []byte) (string, error) {
 // HasAuthority reports whether a trust folder contains the authority's key.
 func HasAuthority(dir string) bool { return exists(filepath.Join(dir, authorityKey)) }
 
-// Renewals answers calls of Renew on a node with the authority's key in dir: only members get a certificate, and only for the key that
+// Renewals answers calls of Renew on a node with the authority's key in dir; only members get a certificate, and only for the key that
 // they use.
 func (n *Node) Renewals(dir string, t *Trust) http.Handler {
 	return t.OnlyNodes(n.Member, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,8 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 }
 
 // Renew replaces the node's certificate in dir, from which t was loaded, with one that is valid for the full period, and makes t use it.
-// The authority's key must be in dir, or from must be a live node that has it. Errors: concordat.ErrRefused, concordat.ErrUnavailable.
+// The authority's key must be in dir, or from must be a live node that has the key. Errors: concordat.ErrRefused,
+// concordat.ErrUnavailable.
 func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 	request, err := requestFor(t.own.Load().PrivateKey)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // tryAgain is the delay before resending a write if the view has not changed.
 const tryAgain = 50 * time.Millisecond
 
-// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error, those of some shards can be stored
-// and others not.
+// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error, some shards may have stored their
+// documents and others not.
 func (n *Node) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	by := map[concordat.ShardID][]index.Change{}
 	for _, p := range ps {
@@ -70,8 +70,8 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(ctx, d)
 }
 
-// redrawTime is how long after its start an operation can draw another revision. If it hung for longer, together with its process or
-// machine, its caller may have given up and asked another node.
+// redrawTime is how long after its start an operation can draw another revision. If it hung for longer, or its process or machine did,
+// its caller may have given up and asked another node.
 const redrawTime = 2 * time.Second
 
 // writeShard sends the changes to the shard's master until they are acknowledged. If others wrote a document with a higher revision,
@@ -138,8 +138,8 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 	}
 }
 
-// cutOff is the error for a write that found no working master, on a node that has not reached the coordinator for a session timeout and
-// so would not learn of another master. last can be nil.
+// cutOff is the error for a write that found no working master on a node that has not reached the coordinator for a session timeout, and
+// therefore would not learn of another master. last can be nil.
 func cutOff(last error) error {
 	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: documents can be searched, and changed again when it is back",
 		concordat.ErrUnavailable), last)

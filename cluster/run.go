@@ -46,8 +46,8 @@ func (c *Copy) runTicks() {
 	}
 }
 
-// watchRoom keeps the replica informed of free space. A full disk counts as full until a quarter more than the low-water mark is free. mu
-// must be held.
+// watchRoom keeps the replica informed of free space. A disk that was full still counts as full until a quarter more than the low-water
+// mark is free. mu must be held.
 func (c *Copy) watchRoom() {
 	var st syscall.Statfs_t
 	if syscall.Statfs(c.dir, &st) != nil {
@@ -149,7 +149,7 @@ func (c *Copy) runApply() {
 		for c.ctx.Err() == nil {
 			more, err := c.applyNext()
 			if err != nil {
-				// The index may have the records or not (Bleve does not say); only reopening it tells.
+				// The index may or may not have the records (Bleve does not say); only reopening it tells.
 				c.mu.Lock()
 				c.fail(fmt.Errorf("apply: %w", err))
 				c.mu.Unlock()

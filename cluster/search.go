@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// The Node as an index: it merges the answers of all shards.
+// This file makes the Node an index that merges the answers of all shards.
 
 var _ concordat.Index = (*Node)(nil)
 

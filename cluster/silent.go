@@ -15,12 +15,12 @@ import (
 )
 
 // A vanished node does not end its connections: packets are lost silently, or a suspended process accepts them and never answers. A
-// question that takes twice as long as usual is therefore followed by one that needs no work; if that is not answered either, the first
-// question is abandoned. Other copies are then asked, and the node gets no questions until it answers again.
+// question that takes twice as long as usual is therefore followed by one that requires no work; if that one is not answered either, the
+// first question is abandoned. Other copies are then asked, and the node gets no questions until it answers again.
 
 const (
 	callAlive   = "alive"
-	leastSilent = 400 * time.Millisecond // minimum delay before a node is doubted
+	leastSilent = 400 * time.Millisecond // minimum delay before the node is doubted
 	aliveTime   = 600 * time.Millisecond // how long a live node can take to say that it is alive
 	aliveAgain  = time.Second            // interval between probes of a node that is busy or was silent
 )

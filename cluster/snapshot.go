@@ -41,9 +41,9 @@ const (
 	snapshotPiece = 256 << 10
 	maxFiles      = 1 << 16
 	maxSnapName   = 1 << 10
-	syncEvery     = 8 << 20 // bytes of a file after which writing to disk can begin
+	syncEvery     = 8 << 20 // number of bytes of a file after which writing to disk can begin
 	syncsAtOnce   = 4
-	sendingSuffix = ".sending" // of folders that small files are sent from
+	sendingSuffix = ".sending" // suffix of folders from which small files are sent
 	maxSnapPieces = 1 << 24    // per file
 )
 
@@ -75,7 +75,7 @@ func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.F
 	return nil
 }
 
-// removeSending removes the remains of snapshots that a process was sending when it died.
+// removeSending removes what is left of snapshots that a process was sending when it died.
 func removeSending(dir string) error {
 	left, err := filepath.Glob(dir + sendingSuffix + "*")
 	for _, d := range left {

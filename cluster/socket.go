@@ -13,8 +13,8 @@ import (
 // longestSocket is the length in bytes of a socket path that every system accepts.
 const longestSocket = 100
 
-// Listen listens on the socket at path, which only its owner can open, and removes one left behind by a killed process: the caller must
-// hold the folder's lock.
+// Listen listens on the socket at path, which only its owner can open; it removes a socket left behind by a killed process, so the caller
+// must hold the folder's lock.
 func Listen(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -27,7 +27,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // Close would remove the socket by its short name
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // Close would otherwise remove the socket by its short name
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -59,7 +59,7 @@ func Connect(ctx context.Context, path string) (net.Conn, error) {
 	return c, err
 }
 
-// short calls f with a name for path that is short enough for a socket: on Linux, a file can also be named through the descriptor of its
+// short calls f with a name for path that is short enough for a socket; on Linux, a file can also be named through the descriptor of its
 // open folder.
 func short(path string, f func(string) error) error {
 	if len(path) <= longestSocket || runtime.GOOS != "linux" {

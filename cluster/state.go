@@ -35,7 +35,7 @@ type CopyState struct {
 	Role      string            `json:"role"`
 	Has       Position          `json:"has"` // end of its log
 	InSync    bool              `json:"in_sync"`
-	Damaged   bool              `json:"damaged,omitempty"` // possibly lacks acknowledged records, and does not count
+	Damaged   bool              `json:"damaged,omitempty"` // it may lack acknowledged records, and does not count
 	Documents int               `json:"documents"`
 	Fault     string            `json:"fault,omitempty"`
 }

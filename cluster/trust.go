@@ -25,8 +25,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Trust holds the credentials with which a node identifies itself to the others and recognises them: a certificate from the cluster's own
-// authority that names only the cluster and the node.
+// Trust holds the credentials with which nodes identify themselves to one another: a certificate from the cluster's own authority that
+// names only the cluster and the node.
 type Trust struct {
 	Cluster string
 	Node    coord.NodeID
@@ -44,7 +44,7 @@ const (
 )
 
 const (
-	// certificateTime is how long a node's certificate is valid; it is renewed automatically when a third of that remains.
+	// certificateTime is how long a node's certificate is valid; it is renewed automatically when a third of that time remains.
 	certificateTime = 2 * 365 * 24 * time.Hour
 	// authorityTime is how long the authority's certificate is valid.
 	authorityTime = 20 * 365 * 24 * time.Hour
@@ -122,7 +122,7 @@ func keyName(spki []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sign returns the node's certificate for the key in the request, followed by that of the authority.
+// sign returns the node's certificate for the key in the request, followed by the authority's certificate.
 func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time) (cert, authority []byte, err error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityCert), filepath.Join(dir, authorityKey))
 	if err != nil {
@@ -236,14 +236,14 @@ func (t *Trust) Ends() (node, authority time.Time) {
 	return t.own.Load().Leaf.NotAfter, t.ca.NotAfter
 }
 
-// Due reports whether less than a third of the lifetime of the node's certificate remains and a new one would last longer.
+// Due reports whether less than a third of the lifetime of the node's certificate remains and a renewed certificate would last longer.
 func (t *Trust) Due(now time.Time) bool {
 	c := t.own.Load().Leaf
 	return c.NotAfter.Sub(now) < c.NotAfter.Sub(c.NotBefore)/3 && c.NotAfter.Before(t.ca.NotAfter)
 }
 
 // ServerTLS returns the configuration for a node's listener. Callers without a certificate can reach only what OnlyNodes does not guard,
-// which is joining.
+// namely joining.
 func (t *Trust) ServerTLS() *tls.Config {
 	c := t.config()
 	c.ClientAuth = tls.RequestClientCert

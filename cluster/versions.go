@@ -11,9 +11,9 @@ import (
 	"concordat/cluster/wal"
 )
 
-// While the program is upgraded node by node, nodes of two versions communicate. Their messages have a separate version, which increases
-// when a node of the previous version would not understand them; a program still understands messages of version OldestProtocol. Log
-// records travel inside these messages, but the log format has its own version, because log files stay on disk.
+// While the program is upgraded node by node, nodes of two versions communicate. Messages have a separate version, which increases when a
+// node of the previous version would not understand them; a program still understands messages of version OldestProtocol. Log records
+// travel inside these messages, but the log format has a separate version, because log files stay on disk.
 
 const (
 	// Protocol is the version of the messages sent by this program.

@@ -32,7 +32,7 @@ func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error
 const anyEpoch = 0
 
 // writeIn is like Write, but fails if the copy is not master in the operation's epoch, because a message that was long in transit must
-// have no effect in a later one. The changes have consecutive revisions starting with op.Rev; 0 means the newest. If it fails with a
+// have no effect in a later epoch. The changes have consecutive revisions starting with op.Rev; 0 means the newest. If it fails with a
 // lateError, the changes not listed in the error are acknowledged.
 func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	if len(changes) == 0 {
@@ -142,8 +142,8 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 	}
 }
 
-// lateError reports that documents have, or possibly had, newer revisions than some changes. It wraps concordat.ErrUnavailable: the
-// changes can succeed with a different revision. For recomputed profiles, it lists those whose documents have since changed.
+// lateError reports that documents have, or may have had, newer revisions than some changes. It wraps concordat.ErrUnavailable, since the
+// changes can succeed with a different revision. For recomputed profiles, it lists the changes whose documents have since changed.
 type lateError struct {
 	changes []int // changes that were not made
 	newest  uint64

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Head identifies the last entry of a site's audit, and the site signs it. Partners store each other's heads, so that a rewritten audit
+// Head identifies the last entry of a site's audit; the site signs it. Partners store each other's heads, so that a rewritten audit
 // contradicts them. Package store keeps the audit itself.
 type Head struct {
 	Site      SiteID

@@ -202,7 +202,7 @@ func (f CardFields) validate() error {
 	return errors.Join(errs...)
 }
 
-// checkURL accepts only plain https addresses: without user, query, or anything that a client could take for another scheme.
+// checkURL accepts only plain https addresses without a user, a query, or anything that a client could take for another scheme.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -362,7 +362,7 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	return c, nil
 }
 
-// errAddress means that the card is of a site that only signs and has no partners.
+// errAddress means that the card belongs to a site that only signs and has no partners.
 var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
 
 // PinnedTLS reports whether the card lists the certificate key with this pin.

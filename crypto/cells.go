@@ -12,7 +12,7 @@ import (
 // CellKey returns the key with which members of the epoch encrypt the meaning cells that they send.
 func (e FederationEpoch) CellKey() []byte { return e.derive("cells", "") }
 
-// Geometry of CellCipher: each round changes one half of a cell depending on the other.
+// Geometry of CellCipher, in which each round changes one half of a cell depending on the other.
 const (
 	cellBits    = 20
 	halfBits    = cellBits / 2

@@ -55,8 +55,8 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 	return cert, key, err
 }
 
-// reportKey derives the key from the seed of a signing key. In one of four billion cases, a draw is not a scalar of the curve; then it
-// uses the next draw.
+// reportKey derives the key from the seed of a signing key. In one of four billion cases, a draw is not a scalar of the curve; reportKey
+// then uses the next draw.
 func reportKey(seed []byte) (*ecdsa.PrivateKey, error) {
 	for i := byte(0); ; i++ {
 		key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), expand([32]byte(seed), labelReportKey, string(i)))

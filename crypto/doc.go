@@ -2,7 +2,7 @@
 // sealed envelopes between sites, signed statements, a federation's secrets, and signed audit heads. doc/format-federation.md describes
 // every byte. Package federation handles connections and messages. Open identity.go first, then card.go and envelope.go.
 //
-// The main type is Identity. It is immutable: methods that change it return a new one, so a running site only swaps a pointer, and
+// The main type is Identity. It is immutable; methods that change it return a new one, so a running site only swaps a pointer, and
 // messages in transit keep their original keys.
 //
 // The package is pure: callers pass the time and the source of randomness, and keystores are bytes. The only exception is the ephemeral

@@ -154,7 +154,8 @@ func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	return fmt.Errorf("%w: the proof does not match", ErrInvitation)
 }
 
-// Receipt is the inviting site's signed answer: it accepted the request with this digest, and the two administrators must confirm it.
+// Receipt returns the inviting site's signed answer, which says that it accepted the request with this digest and that the two
+// administrators must confirm it.
 func (id *Identity) Receipt(e *Enrolment, now time.Time) ([]byte, error) {
 	k, err := id.signer(now)
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	TypeLeads          MessageType = 16
 )
 
-// MessageID is a random number that identifies a message of its sender.
+// MessageID is a random number that identifies one of its sender's messages.
 type MessageID [16]byte
 
 // Header is the unencrypted part of an envelope.
@@ -156,7 +156,7 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(signer.seed), signed(b))...), nil
 }
 
-// signed returns the bytes to be signed of an envelope without a signature.
+// signed returns the bytes that the signature covers, given an envelope without a signature.
 func signed(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append([]byte(labelSign), sum[:]...)

@@ -44,7 +44,7 @@ type Federation struct {
 type FederationEpoch struct {
 	Number uint32 // starts at 1
 	From   time.Time
-	To     time.Time // zero: no end set
+	To     time.Time // zero if no end is set
 	secret [32]byte
 }
 
@@ -156,7 +156,7 @@ func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration,
 	return id.EpochAfter(0, name, from, overlap, random)
 }
 
-// EpochAfter is like NewEpoch, for a federation whose secrets may be lost: if the identity has none of them, the new epoch gets the
+// EpochAfter is like NewEpoch, for a federation whose secrets may be lost; if the identity has none of them, the new epoch gets the
 // number after last.
 func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
@@ -275,7 +275,7 @@ type FederationGrant struct {
 
 const grantMagic = "CCDG"
 
-// Bytes returns the payload of the grant. It contains the secrets: seal it, and do not store it.
+// Bytes returns the payload of the grant. It contains the secrets, so seal it, and do not store it.
 func (g *FederationGrant) Bytes() ([]byte, error) {
 	f := g.Federation
 	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > maxEpochs || len(g.Members) > MaxMembers {

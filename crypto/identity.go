@@ -80,7 +80,7 @@ func New(now time.Time, random io.Reader) (*Identity, error) {
 
 // Resume creates working keys for a site that has its exported root key but lost its keystore. last is its newest card, or nil if that is
 // lost too. Key numbers continue from there, and the public halves of signing keys remain, so that earlier signatures can still be
-// verified. The secrets of federations and of the site are lost: the site must rejoin its federations, and partners will see its
+// verified. The secrets of federations and of the site are lost, so the site must rejoin its federations, and partners will see its
 // documents under new pseudonyms. It fails with ErrFormat if the card belongs to another site. Call MakeCard next.
 func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity, error) {
 	if len(root) != ed25519.SeedSize {
@@ -137,8 +137,8 @@ func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
 	return c, nil
 }
 
-// WithoutRoot returns the identity without the root key. Keep the root key elsewhere: without it, no card can be made, and the site loses
-// its identity when its last card expires.
+// WithoutRoot returns the identity without the root key. Keep the root key elsewhere, because without it, no card can be made, and the
+// site loses its identity when its last card expires.
 func (id *Identity) WithoutRoot() *Identity {
 	c := id.clone()
 	c.root = nil
@@ -223,13 +223,13 @@ func next(issued *uint32, last term, now, until time.Time, life, overlap time.Du
 	return term{epoch: *issued, from: from, to: from.Add(life)}, true
 }
 
-// maxRotating is the maximum number of unexpired signing keys, and of TLS keys, at which a rotation is allowed: the card has room for
-// maxKeys of each, and must list current and future ones.
+// maxRotating is the maximum number of unexpired signing keys, and of TLS keys, at which a rotation is allowed, because the card has room
+// for maxKeys of each, and must list current and future ones.
 const maxRotating = maxKeys - 8
 
 // Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones end an overlap later. Sealing keys
-// change automatically every week. The new keys take effect only once a card lists them: call MakeCard next. It fails with ErrFormat if,
-// because of recent rotations, a card has no room for all unexpired keys.
+// change automatically every week. The new keys take effect only once a card lists them, so call MakeCard next. It fails with ErrFormat
+// if, because of recent rotations, a card has no room for all unexpired keys.
 func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
@@ -263,10 +263,10 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 	return keys
 }
 
-// Replace returns the identity with new working keys from now on instead of all old ones, for a site whose keystore was exposed. Messages
-// in transit are lost, and the card no longer verifies earlier statements. The root key remains; if it was exposed too, create a new
-// site. The secrets of federations remain too, since all members share them. Until each federation's leader begins a new epoch, anyone
-// who saw the keystore can test guesses against fingerprints.
+// Replace returns the identity with new working keys, in force from now, in place of all old ones, for a site whose keystore was exposed.
+// Messages in transit are lost, and the card no longer verifies earlier statements. The root key remains; if it was exposed too, create a
+// new site. The secrets of federations remain too, since all members share them. Until each federation's leader begins a new epoch,
+// anyone who saw the keystore can test guesses against fingerprints.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 // Passphrase is a secret that a person remembers.
 func Passphrase(p []byte) Secret { return Secret{kind: kindPassphrase, key: p} }
 
-// RawKey is a secret of 32 random bytes, such as the system's credential store provides to a service.
+// RawKey is a secret of 32 random bytes, for example one that the system's credential store provides to a service.
 func RawKey(k [32]byte) Secret { return Secret{kind: kindKey, key: k[:]} }
 
 // Costs of Argon2id for new keystores, and limits for reading.
@@ -217,7 +217,7 @@ func (k term) append(b []byte) []byte {
 	return appendTime(appendTime(binary.BigEndian.AppendUint32(b, k.epoch), k.from), k.to)
 }
 
-// appendSeed appends whether there is a seed, then the seed if any.
+// appendSeed appends a flag for whether there is a seed, then the seed, if any.
 func appendSeed(b, seed []byte) []byte {
 	if seed == nil {
 		return append(b, 0)

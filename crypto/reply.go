@@ -36,7 +36,7 @@ func (id *Identity) SealRefusal(v *Verified, to *Card, payload []byte, now time.
 	return id.seal(h, key.sealing, pad(payload), now)
 }
 
-// Pending is a request waiting for its reply. It contains the one-time key: drop it as soon as the reply is opened.
+// Pending is a request waiting for its reply. It contains the one-time key, so drop it as soon as the reply is opened.
 type Pending struct {
 	To     SiteID
 	ID     MessageID

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SiteID identifies a site: it is the SHA-256 of the root key. A second key with the same identity cannot be made.
+// SiteID identifies a site by the SHA-256 of its root key. A second key with the same identity cannot be made.
 type SiteID [32]byte
 
 // siteOf returns the identity of the site with this root key.

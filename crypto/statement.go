@@ -26,8 +26,8 @@ func (id *Identity) SignAnswer(a *Answer) (epoch uint32, signature []byte, err e
 	return id.sign(a.At, func(epoch uint32) ([]byte, error) { return a.signed(id.Site(), epoch) })
 }
 
-// VerifyAnswer verifies the signature of the card's site over a. It fails with ErrSignature, or with ErrNoKey if the card has no such
-// signing key for that time. The card need not be in force: old answers remain valid.
+// VerifyAnswer verifies the signature over a by the card's site. It fails with ErrSignature, or with ErrNoKey if the card has no such
+// signing key for that time. The card need not be in force, because old answers remain valid.
 func (c *Card) VerifyAnswer(epoch uint32, a *Answer, signature []byte) error {
 	b, err := a.signed(c.Site, epoch)
 	if err != nil {

@@ -35,7 +35,7 @@ func tlsPin(key ed25519.PublicKey) Pin {
 	return PinOf(append(append([]byte(nil), spkiPrefix...), key...))
 }
 
-// newTLSKey creates a key and its self-signed certificate. The certificate contains only the key: partners trust its pin on the card, and
+// newTLSKey creates a key and its self-signed certificate. The certificate contains only the key; partners trust its pin on the card, and
 // an observer of the connection learns no name from it.
 func newTLSKey(t term, site SiteID, random io.Reader) (tlsKey, error) {
 	seed, err := draw(random, ed25519.SeedSize)

@@ -108,7 +108,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(min(max(t.UnixMilli(), 0), maxMillis)))
 }
 
-// milli converts t to its stored form: whole milliseconds, UTC.
+// milli converts t to its stored form, in whole milliseconds and UTC.
 func milli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func printable(s string) bool {

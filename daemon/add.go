@@ -22,7 +22,7 @@ func (s *Daemon) hooks() *webhook.Sender {
 		Panicked: s.meters.panic})
 }
 
-// adder returns a function that adds a file from a program to a library, as the command add does for a file in a folder.
+// adder returns a function that adds a file from a program to a library, just as the command add does for a file in a folder.
 func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile,
 	io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {

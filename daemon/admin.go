@@ -138,7 +138,7 @@ func (m machine) Health(ctx context.Context) []admin.HealthPart {
 	return out
 }
 
-// part returns the state of an examined part, with its fault if any.
+// part returns the state of an examined part, with its fault, if any.
 func part(code string, err error) admin.HealthPart {
 	if err != nil {
 		return admin.HealthPart{Code: code, Detail: err.Error()}

@@ -11,7 +11,7 @@ import (
 // stateTime bounds the query of other nodes for their state.
 const stateTime = time.Second
 
-// clusterState answers the command cluster status from this node's state and the other nodes' answers within a second.
+// clusterState answers the command cluster status from this node's state and from the answers that other nodes give within a second.
 func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
 	n := s.o.Node
 	if n == nil {
@@ -35,7 +35,7 @@ func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// salvage adds the documents in copies set aside on this machine to the index again.
+// salvage returns the documents in copies set aside on this machine to the index.
 func (s *Daemon) salvage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	out, err := instance.Salvage(r.Context(), s.o, q.Get("dry") == "true", q.Get("remove") == "true")

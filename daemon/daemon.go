@@ -39,7 +39,7 @@ const (
 	maxConnections = 8192
 )
 
-// Options configures how a site is served.
+// Options configure how a site is served.
 type Options struct {
 	Log  io.Writer       // destination of the log
 	Sign *signing.Source // signs reports and receipts
@@ -57,7 +57,7 @@ type Daemon struct {
 	started time.Time
 	address string // address of the pages, when known
 	monitor string // address of the metrics, when known; empty if not served
-	// ready is set while checks are accepted: from the start of the queue until the signal to stop.
+	// ready is set while checks are accepted, that is, from the start of the queue until the signal to stop.
 	ready atomic.Bool
 	// Partners is empty while the site does not listen for partners. runPartners starts listening; joinMu guards it.
 	Partners    atomic.Pointer[partners.Server]

@@ -102,7 +102,7 @@ func (i *harvestIntake) Put(ctx context.Context, lib concordat.LibraryID, docs [
 	}, func(site.Ingested) error { return nil })
 }
 
-// Remove deletes documents: queries do not find them after it returns, and the next sweep removes their bytes.
+// Remove deletes documents; after it returns, queries do not find them, and the next sweep removes their bytes.
 func (i *harvestIntake) Remove(ctx context.Context, source string, lib concordat.LibraryID, ids []concordat.DocumentID,
 	reason string) error {
 	_, err := i.eraser.Begin(ctx, "harvest "+source, reason, retain.Target{Library: lib, Documents: ids},

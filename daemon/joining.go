@@ -22,8 +22,8 @@ import (
 // joinTime is the time limit for another site's answer while an administrator waits.
 const joinTime = 30 * time.Second
 
-// joining returns functions with which administrators join other sites on the pages; they use the same functions of package partners as
-// the commands.
+// joining returns the functions with which administrators join other sites on the pages; like the commands, they use the functions of
+// package partners.
 func (s *Daemon) joining() *partnerpages.Joining {
 	return &partnerpages.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
 		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
@@ -168,7 +168,7 @@ func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	}
 }
 
-// answerFrom answers partners on l from now on, and also after the next start.
+// answerFrom starts answering partners on l, now and after the next start.
 func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) error {
 	p, err := partners.NewServer(ctx, s.o, s.partnerOptions())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"concordat/site/retain"
 )
 
-// Any node can claim checks, deliveries and submissions from platforms, one at a time. Work for the site as a whole is a leader task: one
-// node at a time, its leader, does it, and another node takes over if the leader fails.
+// Any node can claim checks, deliveries and submissions from platforms, one at a time. Work for the site as a whole is a leader task; one
+// node at a time, its leader, does the task, and another node takes over if the leader fails.
 
 // Names of the leader tasks in the store.
 const (
@@ -21,8 +21,8 @@ const (
 )
 
 const (
-	// leaderTime is how long a leader remains the leader without renewing its lease. It renews the lease four times in that period, and
-	// the others try to take over at intervals of leaderPoll.
+	// leaderTime is how long a leader stays leader without renewing its lease. It renews the lease four times in that period, and the
+	// other nodes try to take over at intervals of leaderPoll.
 	leaderTime = 20 * time.Second
 	leaderPoll = 2 * time.Second
 )
@@ -104,7 +104,7 @@ func (s *Daemon) resign() error {
 }
 
 // watchNodes gives a node's unfinished work to the others as soon as the coordinator reports that the node has failed. The report can be
-// wrong: a node that is still alive finds that its claims are lost, and drops the work.
+// wrong; a node that is still alive finds that its claims are lost, and drops the work.
 func (s *Daemon) watchNodes(ctx context.Context) error {
 	if s.o.Node == nil {
 		return nil

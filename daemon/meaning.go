@@ -25,7 +25,7 @@ import (
 // meaningControl builds the index by meaning and installs the encoder in the background, at an administrator's request.
 type meaningControl struct {
 	s           *Daemon
-	make, fetch chan struct{} // wake two loops of run
+	make, fetch chan struct{} // wakes two loops of run
 	file        chan struct{} // wakes the third loop, which adds the encoder's vectors to documents
 
 	mu        sync.Mutex // guards the fields below
@@ -86,7 +86,7 @@ func (m *meaningControl) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// wake wakes a loop: immediately or, if it is working, when it has finished.
+// wake wakes a loop immediately or, if it is working, when it finishes.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -107,7 +107,7 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 	if err == nil {
 		ended := make(chan error)
 		go func() {
-			runtime.LockOSThread() // never unlocked, so that the thread ends: its priority cannot be raised again
+			runtime.LockOSThread() // never unlocked, so that the thread ends, because its priority cannot be raised again
 			lowPriority()
 			ended <- instance.FitMeaning(ctx, m.s.o, func(done, all int) {
 				m.mu.Lock()
@@ -137,8 +137,8 @@ func (m *meaningControl) makeIndex(ctx context.Context) error {
 
 // Pauses in the work on vectors.
 const (
-	fileAgain  = 10 * time.Second // between two rounds, so that many additions share one
-	fileFailed = 5 * time.Minute  // after a failure, for example of an encoder that does not answer
+	fileAgain  = 10 * time.Second // between two rounds, so that many additions share one round
+	fileFailed = 5 * time.Minute  // after a failure, for example because an encoder does not answer
 )
 
 // fileVectors adds the encoder's vectors to documents, at low priority.

@@ -17,8 +17,8 @@ import (
 	"concordat/site"
 )
 
-// Meters counts events in a serving process, for Prometheus. Their labels have few values: routes are patterns, partners are those that
-// the administrator has created, and nothing identifies a person or a document. All methods accept nil and then count nothing; they are
+// Meters counts events in a serving process, for Prometheus. Their labels have few values; routes are patterns, partners are sites that
+// the administrator has added, and nothing identifies a person or a document. All methods accept nil and then count nothing; they are
 // safe for concurrent use.
 type Meters struct {
 	requests, extracted, federated, asks, logged *prometheus.CounterVec
@@ -30,7 +30,7 @@ type Meters struct {
 	mu    sync.Mutex // guards the fields below
 	at    map[concordat.TaskID]stageAt
 	begin map[concordat.TaskID]time.Time
-	// panics is the number of all panics since the start; panicAt is the time of the latest.
+	// panics is the number of panics since the start; panicAt is the time of the latest.
 	panics  int
 	panicAt time.Time
 }
@@ -99,7 +99,7 @@ func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 		id := rand.Text()[:16]
 		w.Header().Set("X-Request-Id", id)
 		c := &codeWriter{ResponseWriter: w, code: http.StatusOK}
-		defer func() { // count an answer broken off by a panic too
+		defer func() { // also count an answer that a panic cuts short
 			m.requests.WithLabelValues(route, codeClass(c.code)).Inc()
 			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
 			level := slog.LevelDebug

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// pageWidth is the width of a page's image in pixels: that of a screen, twice as sharp as its text needs.
+	// pageWidth is the width of a page's image in pixels, which is a screen's width and twice as sharp as the text needs.
 	pageWidth = 1200
 	// maxPageBytes bounds the cached images and letters of pages.
 	maxPageBytes = 64 << 20
-	// maxPageReaders bounds the child processes that render pages at a time; others wait.
+	// maxPageReaders is the maximum number of child processes that render pages at the same time; further requests wait.
 	maxPageReaders = 2
 )
 
@@ -61,7 +61,7 @@ func (o *originals) Find(ctx context.Context, file site.Part, text string, span 
 	at := extract.Locate(pages, extract.Fold(span.In(text)), float64(span.Start)/float64(max(len(text), 1)))
 	out := web.Found{Sure: at.Sure()}
 	if len(at.Spans) > 0 {
-		out.Page = at.Spans[0].Page // uncertain: show the best known page without a mark
+		out.Page = at.Spans[0].Page // if uncertain, show the best known page without a mark
 	}
 	for _, s := range at.Spans {
 		if s.Page != n || !out.Sure {
@@ -138,7 +138,7 @@ func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) i
 	return v, nil
 }
 
-// ofFile converts an error of a file to an error that pages understand: concordat.ErrNotFound if the file has no such page, and
+// ofFile converts an error about a file to an error that pages understand: concordat.ErrNotFound if the file has no such page, and
 // concordat.ErrInvalid if it cannot be read, with context.DeadlineExceeded if reading took too long.
 func ofFile(err error) error {
 	var bad *extract.Error

@@ -18,7 +18,7 @@ import (
 const (
 	// longestMaking bounds how long LibreOffice works on one file, since someone is waiting for the page.
 	longestMaking = 45 * time.Second
-	// deletedPoll is the interval for checking whether a file still exists while its pages are being rendered; deleting it ends the work.
+	// deletedPoll is the interval for checking whether a file whose pages are being rendered still exists; deleting it ends the work.
 	deletedPoll = 200 * time.Millisecond
 )
 
@@ -49,7 +49,7 @@ func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
 	return web.PagesUnconfined
 }
 
-// pdf returns the location of a file's pages: the file itself, or a PDF that is created from it at the first call.
+// pdf returns the location of a file's pages, which is the file itself, or a PDF created from it on the first call.
 func (o *originals) pdf(ctx context.Context, p site.Part) (string, error) {
 	path, err := o.files.Fetch(ctx, p.File)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"concordat/report/pdf"
 )
 
-// maxPDFs bounds the number of PDF reports created at a time, since a long report takes about 100 MB.
+// maxPDFs is the maximum number of PDF reports created at the same time, since a long report takes about 100 MB.
 const maxPDFs = 2
 
 // pdfWriter returns the function that writes a report for a browser.

@@ -30,7 +30,7 @@ const (
 	sweepEvery = time.Hour
 	// erasurePoll is the interval for checking whether other processes have requested deletions.
 	erasurePoll = time.Second
-	// erasureRetry is the wait before retrying a deletion that failed or has bytes on the disk of an absent machine.
+	// erasureRetry is the delay before retrying a deletion that failed or that left bytes on the disk of an absent machine.
 	erasureRetry = 15 * time.Second
 )
 

@@ -2,5 +2,5 @@
 
 package daemon
 
-// lowPriority does nothing: threads have no separate priority here.
+// lowPriority does nothing, because threads have no separate priority here.
 func lowPriority() {}

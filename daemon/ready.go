@@ -18,7 +18,7 @@ type readiness struct {
 var errStopping = errors.New("starting or stopping")
 
 // readyz answers 200 while checks are accepted and can be performed, and otherwise 503, so that a proxy sends requests elsewhere.
-// /healthz is for a supervisor that restarts a hanging process, which a full disk does not justify.
+// /healthz is for a supervisor that restarts a process that hangs; a full disk is no reason to restart it.
 func (s *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// Settings made by an operator for all nodes of a site reach each node through ZooKeeper. A node keeps the newest version that it
+// Settings made by an operator for all nodes of a site reach each node through ZooKeeper. A node keeps the newest version that it has
 // accepted, for its commands and for starting while ZooKeeper is unavailable.
 
 // use makes next the current configuration, except for keys that require a restart, and returns those keys. It puts a new title on the

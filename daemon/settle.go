@@ -18,7 +18,7 @@ func (s *Daemon) settleOld(ctx context.Context) {
 	s.settleMirrors(ctx)
 }
 
-// settleMirrors removes the remains of interrupted syncs from the indexes of mirrors.
+// settleMirrors removes what interrupted syncs left in the indexes of mirrors.
 func (s *Daemon) settleMirrors(ctx context.Context) {
 	err := partners.SettleMirrors(ctx, s.o, func(folder string, documents int) {
 		s.log.Info("leftovers of an interrupted sync", "folder", folder, "documents", documents)

@@ -42,8 +42,8 @@ type WebApp struct {
 	reader  *instance.Reader
 }
 
-// checksAtATime returns the number of checks that run at a time: one per two processors, since a comparison uses several, but at most
-// four, since a long text needs much memory.
+// checksAtATime returns the number of checks that run at the same time: one for every two processors, since a comparison uses several,
+// but at most four, since a long text needs much memory.
 func checksAtATime() int { return max(1, min(4, runtime.GOMAXPROCS(0)/2)) }
 
 // OpenWebApp assembles the pages.
@@ -69,7 +69,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,
 		Told:    s.meters.stage,
-		// Metrics and the command doctor count a panic in a check like one in a request.
+		// Metrics and the command doctor count a panic in a check in the same way as one in a request.
 		Panicked: s.meters.panic,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Fetch(ctx, j.File)

@@ -165,7 +165,7 @@ func tarName(raw string, page encoding.Encoding) string {
 // maxTarNames is the number of bytes of a tar read ahead to determine the encoding of its names.
 const maxTarNames = 64 << 20
 
-// tarPage returns the code page that best fits all names in a tar that are not UTF-8, taken together.
+// tarPage returns the code page that best fits all the non-UTF-8 names in a tar.
 func tarPage(r io.Reader, most int) encoding.Encoding {
 	if _, seeks := r.(io.Seeker); !seeks {
 		r = io.LimitReader(r, maxTarNames)
@@ -184,7 +184,7 @@ func tarPage(r io.Reader, most int) encoding.Encoding {
 	return zipPage(joined)
 }
 
-// openGzip unpacks one file; a tar inside is read entry by entry, so that not all of it is in memory.
+// openGzip unpacks one file; it reads a tar inside entry by entry, so that the whole tar is never in memory.
 func (w *walker) openGzip(at, name string, data []byte, depth int) {
 	zr, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -108,8 +108,8 @@ func (b *builder) line() {
 	}
 }
 
-// end closes the paragraph; an empty one leaves no trace. Invisible text inside a visible paragraph is moved to a paragraph of its own
-// after it, so that words read together stay together, whatever was hidden between their letters.
+// end closes the paragraph; an empty one leaves no trace. Invisible text inside a visible paragraph moves to a separate paragraph after
+// it, so that words read together stay together even if text is hidden between their letters.
 func (b *builder) end() {
 	if len(b.para) == 0 {
 		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
@@ -129,7 +129,7 @@ func (b *builder) end() {
 	b.endAsides()
 }
 
-// endAsides writes texts from above or beside the paragraph after it.
+// endAsides writes the texts that are above or beside a paragraph, after the paragraph itself.
 func (b *builder) endAsides() {
 	for len(b.asides) > 0 {
 		b.para = append(b.para, b.asides[0]...)
@@ -138,7 +138,7 @@ func (b *builder) endAsides() {
 	}
 }
 
-// cut drops the paragraph's text from byte from on, and the flags for that text.
+// cut drops the paragraph's text starting at byte from, and that text's flags.
 func (b *builder) cut(from int) {
 	b.para = b.para[:from]
 	b.spans.open = slices.DeleteFunc(b.spans.open, func(s paraSpan) bool { return s.from >= from })

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Limits on reading style sheets. A page of the largest site has about 5,000 rules; a step is one comparison of a selector part with an
-// element.
+// Limits on reading style sheets. The largest site's pages have about 5,000 rules each; a step is one comparison of a selector part with
+// an element.
 const (
 	maxStyleBytes = 4 << 20
 	maxStyleRules = 20000
@@ -20,7 +20,7 @@ const (
 
 // styleSheet contains a page's rules that can hide text, that is, those that set one of hidingProperties.
 type styleSheet struct {
-	byKey  map[string][]*styleRule // by the id, class or element in the last part of the selector
+	byKey  map[string][]*styleRule // keyed by the id, class or element in the selector's last part
 	rules  int
 	steps  int  // number of rules so far
 	writes bool // some rule inserts text before or after elements
@@ -48,7 +48,7 @@ type setting struct {
 }
 
 // parseStyles reads style sheets. It leaves out rules for print or speech or only for some windows, and selectors that depend on
-// neighbours or user actions, because the text that these hide is sometimes visible.
+// neighbours or user actions, because they hide text only sometimes.
 func parseStyles(text string) *styleSheet {
 	s := &styleSheet{byKey: map[string][]*styleRule{}}
 	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), false)

@@ -126,7 +126,7 @@ func (t *notebookText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readNotebook reads a Jupyter notebook: its cells in order, with prose as Markdown and code as is, and textual outputs.
+// readNotebook reads a Jupyter notebook's cells in order, prose as Markdown and code as is, and its textual outputs.
 func readNotebook(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {

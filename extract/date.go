@@ -12,11 +12,11 @@ import (
 // metadataDate matches the date formats used in files: 2019-03-14T12:00:00Z, D:20190314120000+01'00', 2019/3, 2019.
 var metadataDate = regexp.MustCompile(`^(?:D:)?([0-9]{4})(?:[-/.]?([0-9]{2})(?:[-/.]?([0-9]{2}))?)?(?:[^0-9]|[0-9]{6}|[0-9]{4}|$)`)
 
-// defaultDays are the days that programs write if they do not know the date: the epochs of their clocks.
+// defaultDays are the epochs of computer clocks, which programs write if they do not know the date.
 var defaultDays = []string{"1601-01-01", "1858-11-17", "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
 
 // defaultTimes are the creation times of templates distributed with libraries; a document made from such a template keeps its time. They
-// come from python-docx, python-pptx, several libraries' workbooks, PDF without a clock, and Apple's clock.
+// come from python-docx, python-pptx, several libraries' workbooks, PDF writers without a clock, and Apple's clock.
 var defaultTimes = []string{"20131223T231500", "20130127T091416", "20060916T000000", "20000101T000000", "20010101T000000"}
 
 // isDefaultTime reports whether raw, which starts with a date, is one of defaultTimes to the second.
@@ -61,8 +61,8 @@ func (b *builder) dated(raw string) {
 // metadataTime matches a day with its time of day and its zone in the forms that metadataDate reads.
 var metadataTime = regexp.MustCompile(`^(?:D:)?([0-9]{4})[-/.]?([0-9]{2})[-/.]?([0-9]{2})[T ]?([0-9]{2}):?([0-9]{2}):?([0-9]{2})(?:[.,][0-9]+)? ?(?:(Z)|([+-][0-9]{2})[':]?([0-9]{2})?)`)
 
-// timeOf returns the time in a text that dated reads, or "" if it gives none. Programs that know only the day write midnight, and a
-// time without a zone may be any of 26 hours.
+// timeOf returns the time in text that dated can read, or "" if there is none. Programs that know only the day write midnight, and a time
+// without a zone may be any of 26 hours.
 func timeOf(raw string) string {
 	m := metadataTime.FindStringSubmatch(strings.TrimSpace(raw))
 	if m == nil || m[4]+m[5]+m[6] == "000000" {
@@ -88,8 +88,8 @@ var (
 // maxPacket is the maximum size of an XMP packet to search, in bytes.
 const maxPacket = 1 << 20
 
-// xmpDate returns the date in the packet for the PDF itself, which the catalog names; pictures in a PDF have packets too. If the catalog
-// cannot be found, it uses the packet that mentions PDF.
+// xmpDate returns the date in the PDF's own packet, which the catalog names; pictures in a PDF have packets too. If the catalog cannot be
+// found, it uses the packet that mentions PDF.
 func (p *pdfObjects) xmpDate() string {
 	if catalog := p.catalog(); catalog != nil {
 		m := pdfMetadata.FindSubmatch(catalog)

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A mark belongs to no language if it appears on this many different consonants with which it forms no letter of any language, and on one
-// in this many letters of the text. Tone and stress marks appear on vowels, and on consonants sung like vowels; transcriptions of speech
-// use many marks, but each one rarely.
+// A mark belongs to no language if it appears on at least leastBases different consonants without forming a letter of any language, and
+// on at least one in oddShare of the text's letters. Tone and stress marks appear on vowels, and on consonants sung like vowels;
+// transcriptions of speech use many marks, but each one rarely.
 const (
 	leastBases = 5
 	oddShare   = 40
@@ -323,7 +323,7 @@ func marked(r rune) bool {
 		unicode.Glagolitic, unicode.Gothic, unicode.Syriac, unicode.Cherokee) || !unicode.IsLetter(r)
 }
 
-// thinBlank reports whether r is a blank so thin or unusual that it separates no words where ordinary blanks do.
+// thinBlank reports whether r is a blank so thin or unusual that it separates no words in text that also has ordinary blanks.
 func thinBlank(r rune) bool {
 	switch r {
 	case 0x2006, 0x2008, 0x2009, 0x200a, 0x202f, 0x2800, 0xfffc:

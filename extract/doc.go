@@ -10,6 +10,6 @@
 // [Options]. An unreadable part makes the result partial and leaves a flag; if there is no text at all, the result is an error rather
 // than an empty success.
 //
-// The package is pure: it reads no files and starts no goroutines of its own. Even so, do not run it on hostile files in a process that
-// matters; package extract/sandbox runs it in a child process.
+// The package is pure: it reads no files and starts no goroutines. Even so, do not run it on hostile files in a process that matters;
+// package extract/sandbox runs it in a child process.
 package extract

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// readDOCX reads Word's XML format: body, footnotes and endnotes, text boxes; deleted text of tracked changes is left out and flagged.
+// readDOCX reads the body, footnotes, endnotes and text boxes of Word's XML format; it leaves out and flags deleted text of tracked
+// changes.
 func readDOCX(b *builder, data []byte) error {
 	p, err := openZip(b, data)
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *parts) chartData() map[string]bool {
 // is kept.
 const shortHeader = 200
 
-// pageHeaders leaves out short headers and footers, as for PDF, and keeps long ones.
+// pageHeaders leaves out short headers and footers, as the PDF reader does, and keeps long ones.
 func (d *docxFile) pageHeaders() {
 	names := d.targets(d.main, "", "header", "footer")
 	sort.Strings(names)
@@ -145,7 +146,7 @@ func (d *docxFile) pageHeaders() {
 	}
 }
 
-// isOn reads an on-off property: present means on unless its value says off.
+// isOn reads an on-off property, which is on if present, unless its value says off.
 func isOn(a attrs) bool {
 	switch a.get("val") {
 	case "0", "false", "off", "none":

@@ -104,7 +104,7 @@ func docxColour(v string) colour {
 	return readColour("#" + v)
 }
 
-// docxStyles contains a document's styles: how each displays text, and which are headings.
+// docxStyles records how each of a document's styles displays text, and which styles are headings.
 type docxStyles struct {
 	styles map[string]docxStyle
 	level  map[string]int  // 1 for a top-level heading
@@ -233,7 +233,7 @@ func (s *docxStyles) stop(name string) {
 }
 func (s *docxStyles) chars(string) {}
 
-// docxGround tracks the colours behind the text: those of table cells, text boxes and the page.
+// docxGround tracks the colours behind the text, which come from table cells, text boxes and the page.
 type docxGround struct {
 	styles *docxStyles
 	page   colour

@@ -82,8 +82,8 @@ func byteOrderMark(b []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both, the bytes of one parity take far fewer values than
-// those of the other: zero for Latin text, a few blocks for any other alphabet. In addition, the decoded text must not contain unpaired
+// wideWithoutMark recognises UTF-16 and UTF-32 without a byte order mark. In both, bytes of one parity take far fewer values than bytes
+// of the other: zero for Latin text, a few blocks for any other alphabet. In addition, the decoded text must not contain unpaired
 // surrogates or controls.
 func wideWithoutMark(b []byte) (charset, bool) {
 	if len(b) < 8 {
@@ -261,7 +261,7 @@ func (c charset) fits(data []byte) bool {
 	return bad*100 <= all
 }
 
-// nearlyUTF8 accepts UTF-8 with a few broken bytes: at least 50 times as many intact multi-byte sequences as broken ones.
+// nearlyUTF8 accepts UTF-8 with a few broken bytes, that is, with at least 50 times as many intact multi-byte sequences as broken ones.
 func nearlyUTF8(data []byte) (charset, bool) {
 	good, bad := 0, 0
 	for b := data; len(b) > 0; {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readEPUB reads an electronic book: its chapters in the order of the spine, as HTML.
+// readEPUB reads the chapters of an electronic book as HTML, in the order of the spine.
 func readEPUB(b *builder, data []byte) error {
 	p, err := openZip(b, data)
 	if err != nil {

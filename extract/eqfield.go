@@ -11,7 +11,7 @@ import (
 // eqPiece is text displayed by an EQ field, with the reading above it.
 type eqPiece struct{ text, reading string }
 
-// maxEQ is the maximum length of an EQ field's code in bytes, and maxEQDepth the maximum nesting of its groups.
+// maxEQ is the maximum length of an EQ field's code in bytes, and maxEQDepth is the maximum nesting of its groups.
 const (
 	maxEQ      = 4 << 10
 	maxEQDepth = 16

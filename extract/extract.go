@@ -120,7 +120,7 @@ type Flag struct {
 	// characters counted by Letters.
 	Missing bool `json:"missing,omitempty"`
 	// Letters counts the letters, marks and digits of the file that are not in the text for this reason. Bytes is the size of missing
-	// content with uncountable letters. Both are 0 if nothing is missing or the number is unknown.
+	// content whose letters cannot be counted. Both are 0 if nothing is missing or the number is unknown.
 	Letters int   `json:"letters,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
 	// Start and End are a half-open range of bytes in Result.Text; both are 0 if the flag has no place.
@@ -157,7 +157,7 @@ func checkInput(name string, data []byte, o Options) (Format, error) {
 	return Sniff(name, data)
 }
 
-// read runs the reader for a format and completes the result, a member without a path.
+// read runs the reader for a format and returns the complete result as a member without a path.
 func read(f Format, data []byte, o Options, lim *budget) Member {
 	return readWith(f, readers(f), data, o, lim)
 }

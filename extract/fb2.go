@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// readFB2 reads a FictionBook: title and author from its description, text from its bodies.
+// readFB2 reads a FictionBook's title and author from its description, and its text from its bodies.
 func readFB2(b *builder, data []byte) error {
 	c, err := detectEncoding(data)
 	if err != nil {

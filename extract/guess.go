@@ -64,7 +64,7 @@ func multiByte(data []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// lettersFile has one line per language: its name, then letter pairs, each followed by a letter for the pair's frequency
+// lettersFile has one line per language, with its name and then letter pairs, each followed by a letter for the pair's frequency
 // (letters_gen.go).
 //
 //go:embed letters.txt
@@ -107,7 +107,7 @@ const (
 	commonSign   = 9.0  // quotation marks, dashes and the like
 	wrongCase    = 6.0  // added for a capital after a lower-case letter
 	unlike       = 12.0 // per pair; above this, the result is not language
-	rareEncoding = 30.0 // added for the whole text if the encoding is that of DOS or the old Macintosh
+	rareEncoding = 30.0 // added for the whole text if the encoding is from DOS or the old Macintosh
 )
 
 // bytePairs counts pairs of adjacent bytes in which at least one is not ASCII.
@@ -133,7 +133,7 @@ func singleByte(data []byte) (charset, bool) {
 			letters++
 		}
 	}
-	latin := high*50 < letters // more than 2 % of the letters in text of another script are its own
+	latin := high*50 < letters // in text of another script, more than 2 % of the letters belong to that script
 	best, at := 0.0, -1
 	for i, s := range singleBytes {
 		cost, ok := readingCost(pairs, s.enc)

@@ -202,13 +202,13 @@ func (st *htmlState) turn(s string) {
 	}
 }
 
-// ordersText reports whether an element's direction changes the order of its text. The direction of a block sets only that of the
-// paragraph, which people still read in the direction of its letters.
+// ordersText reports whether an element's direction changes the order of its text. A block's direction sets only the paragraph's
+// direction; people still read the paragraph in the direction of its letters.
 func (t *htmlTag) ordersText() bool {
 	return isInline(t.name) || t.style.turn == bidiRLO || t.style.turn == bidiLRO
 }
 
-// mark flags the text from byte from of the paragraph on, if its style requires that.
+// mark flags the paragraph's text starting at byte from if its style requires a flag.
 func (st *htmlState) mark(from int) {
 	l := st.style()
 	code := l.code()
@@ -403,7 +403,7 @@ func (st *htmlState) endBlock(a atom.Atom) {
 	st.end()
 }
 
-// pop closes all elements from index i on.
+// pop closes all elements at index i and above.
 func (st *htmlState) pop(i int) {
 	for j := len(st.stack) - 1; j >= i; j-- {
 		st.ended(&st.stack[j])

@@ -67,7 +67,7 @@ func scanControls(b *builder, s string) {
 			if inLetters(before, after) && !ordinary(r, before, after) {
 				b.flag(Flag{Code: FlagZeroWidth, Start: i, End: i + n, Detail: fmt.Sprintf("invisible U+%04X inside a word", r)})
 			}
-			continue // the letter before remains
+			continue // before is still the preceding letter
 		case isBidi(r):
 			after := nextVisible(s[i+n:])
 			override := r == bidiLRO || r == bidiRLO

@@ -44,8 +44,8 @@ type latex struct {
 // maxLatexDepth is the maximum nesting of groups, macros and includes.
 const maxLatexDepth = 100
 
-// whole reads a file: the preamble for title, author and macros, and the body as text. A file without \begin{document} consists entirely
-// of body.
+// whole reads a file, taking title, author and macros from the preamble, and text from the body. A file without \begin{document} consists
+// entirely of body.
 func (x *latex) whole(s string, depth int) {
 	s = dropComments(s)
 	if i := strings.Index(s, `\begin{document}`); i >= 0 && depth == 0 {

@@ -19,7 +19,7 @@ var leftDetail = []struct{ code, detail string }{
 	{FlagAlternatives, "fallback text, which current programs do not show, is left out: its words differ"},
 }
 
-// characters returns the number of letters, marks and digits in s, the characters that reports count.
+// characters returns the number of letters, marks and digits in s, which are the characters that reports count.
 func characters(s string) int {
 	n := 0
 	for _, r := range s {

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// This program generates letters.txt, the letter pairs by which guess.go distinguishes 8-bit encodings, from the Universal Declaration of
-// Human Rights (public domain). Run it with go run letters_gen.go UDHR-FOLDER.
+// This program generates letters.txt, the letter pairs with which guess.go distinguishes 8-bit encodings, from the Universal Declaration
+// of Human Rights (public domain). Run it with go run letters_gen.go UDHR-FOLDER.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 const (
 	leastNumberedWidth = 24 // minimum mean width of a line of running text, in characters; an East Asian one counts twice
 	runsOnShare        = 0.5
-	sameStartShare     = 0.34 // share of lines with the same first word at which the text is a list
+	sameStartShare     = 0.34 // share of lines with the same first word at which the text counts as a list
 	mostNumberDigits   = 5
 )
 
@@ -28,7 +28,7 @@ type lineNumber struct {
 type numberedLines struct {
 	s     string
 	lines [][2]int
-	words []int // for each line, the number of earlier lines with more than a number
+	words []int // for each line, the number of earlier lines that contain more than a number
 }
 
 // lineNumbers finds line numbers that were copied with the text.
@@ -140,7 +140,7 @@ func (n *numberedLines) runs(numbers []lineNumber) []edit {
 	return out
 }
 
-// follows reports whether b counts the lines since a, either all lines or those with words.
+// follows reports whether b counts the lines since a, either all lines or only lines with words.
 func (n *numberedLines) follows(a, b lineNumber) bool {
 	step := b.value - a.value
 	return step > 0 && (step == b.line-a.line || step == n.words[b.line]-n.words[a.line])

@@ -16,7 +16,7 @@ type PageSpan struct {
 // Located is where a passage is on the pages of its original.
 type Located struct {
 	Spans []PageSpan // in passage order
-	Share float64    // 0 to 1: share of the passage's letters found there
+	Share float64    // share of the passage's letters found there, 0 to 1
 }
 
 // SureShare is the share at which a passage counts as found; letters can differ because of extraction, for example if a page header is
@@ -29,7 +29,7 @@ func (l Located) Sure() bool { return l.Share >= SureShare }
 const (
 	// anchorRunes is the minimum number of letters in a separately findable piece of a passage.
 	anchorRunes = 12
-	// maxGap is the maximum number of letters between two pieces on the pages: a header, a footnote, a table.
+	// maxGap is the maximum number of letters between two pieces on the pages, for example a header, a footnote or a table.
 	maxGap = 3000
 	// maxAnchors is the maximum number of pieces put in order, which takes quadratic time.
 	maxAnchors = 2000
@@ -91,7 +91,8 @@ func shortHash(h uint64) uint32 { return uint32(h ^ h>>32) }
 // Bytes returns approximately how much memory p takes.
 func (p *Placer) Bytes() int { return 4*len(p.all) + 8*len(p.starts) + 8*len(p.grams) }
 
-// mostPlaces is the maximum number of positions with the same letters examined for one passage: those closest to where it is expected.
+// mostPlaces is the maximum number of positions with the same letters examined for one passage; the positions closest to the expected one
+// are chosen.
 const mostPlaces = 8
 
 // Locate is like the function Locate, at a cost linear in the passage. Passages of fewer than anchorRunes letters are not found.
@@ -102,7 +103,7 @@ func (p *Placer) Locate(passage string, near float64) Located {
 	}
 	expected := near * float64(len(p.all))
 	var out []anchor
-	end := map[int]int{} // by diagonal: end of its last run in all
+	end := map[int]int{} // for each diagonal, the end of its last run in all
 	eachHash(want, anchorRunes, func(i int, h uint64) {
 		for _, g := range p.nearest(shortHash(h), expected+float64(i)) {
 			j := int(g.at)
@@ -164,7 +165,7 @@ func anchors(want, all []rune, k int) []anchor {
 		}
 	})
 	var out []anchor
-	end := map[int]int{} // by diagonal: end of its last run in all
+	end := map[int]int{} // for each diagonal, the end of its last run in all
 	eachHash(all, k, func(j int, h uint64) {
 		for _, i := range at[h] {
 			if end[j-i] > j || !same(want[i:i+k], all[j:j+k]) {

@@ -145,8 +145,8 @@ func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, d
 	return all, nil
 }
 
-// preferred marks which of two alternatives is not displayed. The later of those that can be read is displayed; according to RFC 2046, it
-// is the richer one.
+// preferred marks which of two alternatives is not displayed. The later of the readable ones is displayed, because it is the richer one
+// according to RFC 2046.
 func preferred(old, next []mailPart) []mailPart {
 	if len(old) == 0 {
 		return next
@@ -264,7 +264,7 @@ func (b *builder) plainParagraphs(s string) {
 	b.end()
 }
 
-// readMHTML reads a web page saved as a message: its first HTML part.
+// readMHTML reads the first HTML part of a web page saved as a message.
 func readMHTML(b *builder, data []byte) error {
 	msg, err := readMessage(data)
 	if err != nil {

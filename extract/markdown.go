@@ -100,7 +100,7 @@ func headingText(b *builder) string {
 	return s[strings.LastIndex(s, "\n\n")+1:]
 }
 
-// softBreak is the end of a source line inside a paragraph: a space, except after a character of a script without spaces.
+// softBreak ends a source line inside a paragraph with a space, except after a character of a script without spaces.
 func (b *builder) softBreak() {
 	if r, _ := utf8.DecodeLastRune(b.para); !isUnspaced(r) {
 		b.space()
@@ -114,7 +114,7 @@ func isUnspaced(r rune) bool {
 		r >= 0x3000 && r < 0x3020 || r >= 0xff00 && r < 0xff66)
 }
 
-// markdownLines writes the lines of a block without inline markup: code as is, and HTML by the HTML reader.
+// markdownLines writes the lines of a block without inline markup; it writes code as is, and HTML with the HTML reader.
 func (b *builder) markdownLines(n ast.Node, src []byte) {
 	var s strings.Builder
 	for i := range n.Lines().Len() {

@@ -54,7 +54,7 @@ func msgText(p map[string][]byte, id string) string {
 	return ""
 }
 
-// readMSG reads an Outlook message: subject, sender, body.
+// readMSG reads the subject, sender and body of an Outlook message.
 func readMSG(b *builder, data []byte) error {
 	streams, err := msgStreams(data)
 	if err != nil {

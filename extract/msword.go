@@ -42,7 +42,7 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 	return got, nil
 }
 
-// readDOC reads the binary format of Word 97 and later: the pieces of its text in order ([MS-DOC], sections 2.4.1 and 2.8.35).
+// readDOC reads the pieces of text in the binary format of Word 97 and later, in order ([MS-DOC], sections 2.4.1 and 2.8.35).
 func readDOC(b *builder, data []byte) error {
 	macro := false
 	streams, err := oleStreams(data, func(path []string, name string) bool {
@@ -209,7 +209,7 @@ func (w *wordFile) write(pieces []wordPiece) error {
 	return damaged
 }
 
-// headers leaves out short page headers and footers. It keeps long ones, and those of a document without other text.
+// headers leaves out short page headers and footers. It keeps long ones, and keeps all of them if the document has no other text.
 func (w *wordFile) headers(field *wordField, units []uint16) {
 	letters := 0
 	for _, u := range units {

@@ -338,7 +338,7 @@ func (r *odfReader) chars(s string) {
 		}
 		return c
 	}, s)
-	for strings.Contains(s, "  ") { // white space in the file is one space; more is text:s
+	for strings.Contains(s, "  ") { // white space in the file counts as one space; further spaces are text:s
 		s = strings.ReplaceAll(s, "  ", " ")
 	}
 	r.write(s)

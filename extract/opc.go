@@ -353,7 +353,7 @@ func neverText(name string) bool {
 		return true
 	}
 	if strings.Contains(name, "/media/") && ext(name) != "svg" {
-		return true // pictures have a flag of their own
+		return true // pictures have a separate flag
 	}
 	return name == "[content_types].xml" || name == "mimetype" || strings.HasPrefix(name, "docprops/") || strings.HasPrefix(name,
 		"customxml/") ||

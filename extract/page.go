@@ -162,8 +162,8 @@ func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 // MaxPlaced is the maximum number of pages whose letters can be positioned in one call.
 const MaxPlaced = 16
 
-// Pages returns sizes and letters, without images, of up to n pages, and at most MaxPlaced, starting with page number from, which counts
-// from 1. It fails like Page.
+// Pages returns the sizes and letters, without images, of up to n pages (at most MaxPlaced), starting with page number from; the first
+// page is 1. It fails like Page.
 func (p *PDF) Pages(data []byte, from, n int) ([]*Page, error) {
 	f, doc, pages, err := p.document(data)
 	if err != nil {

@@ -203,8 +203,8 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	return p
 }
 
-// mirror reverses a page read from right to left, so that its lines start at the left edge, the only kind of lines supported by the
-// layout.
+// mirror reverses a page that is read from right to left, so that its lines start at the left edge, because the layout supports only such
+// lines.
 func (p *pdfPage) mirror(chars []pdfChar) {
 	if !mostlyRightToLeft(chars) {
 		return
@@ -217,7 +217,7 @@ func (p *pdfPage) mirror(chars []pdfChar) {
 	}
 }
 
-// geometry converts page coordinates to those of the page as displayed.
+// geometry converts page coordinates to displayed coordinates.
 type geometry struct {
 	left, low     float64
 	width, height float64 // as displayed
@@ -238,7 +238,7 @@ func (f *pdfium) pageGeometry(page uint64, w, h float64) geometry {
 	return g
 }
 
-// shown converts a box on the page to one on the page as displayed.
+// shown converts a box on the page to a box on the page as displayed.
 func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float64) {
 	l, r, lo, hi = l-g.left, r-g.left, lo-g.low, hi-g.low
 	switch g.rotation {
@@ -372,7 +372,7 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 			p.shapes++
 		case pdfObjectImage:
 			p.pictures++
-			// Bounds inside a form are in the form's own coordinates, so there only the number of characters decides.
+			// Bounds inside a form are in the form's own coordinates, so only the number of characters decides there.
 			p.scan = p.scan || depth == 0 && f.area(o) > 0.5*p.width*p.height
 		case pdfObjectForm:
 			p.scan = p.scan || depth == 0 && p.pictures == 0 && f.area(o) > 0.9*p.width*p.height && f.formIsPicture(o)
@@ -455,7 +455,7 @@ func (f *pdfium) wideText(key string, get func(key, at, n uint64) int) string {
 	return f.wideResult(func(at, n uint64) int { return get(uint64(k), at, n) })
 }
 
-// wideResult reads a UTF-16 string: get writes up to n bytes at an address and returns the length in bytes, including the terminating
+// wideResult reads a UTF-16 string; get writes up to n bytes at an address and returns the length in bytes, including the terminating
 // zero.
 func (f *pdfium) wideResult(get func(at, n uint64) int) string {
 	n := get(0, 0)

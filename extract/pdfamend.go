@@ -62,7 +62,7 @@ func (p *pdfObjects) lastTrailer() pdfEnd {
 }
 
 // amended returns the file with objects replaced or added, as an update appended to it (ISO 32000-1, section 7.5.6). If there is no table
-// that the update can build on, the file ends without one, and PDFium searches for objects; of several with the same number, the last
+// that the update can build on, the file ends without one, and PDFium searches for objects; if several have the same number, the last one
 // counts.
 func (p *pdfObjects) amended(objects map[int][]byte) []byte {
 	end := p.lastTrailer()

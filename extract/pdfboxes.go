@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// PDFium's loose box for a character has the height stated by the font; if the font states none, for example because procedures draw it,
-// it is the glyph's box. In such a font, boxes on one line differ in height.
+// PDFium's loose box for a character has the height that the font states; if the font states no height, for example because procedures
+// draw its glyphs, the loose box is the glyph's box. In such a font, boxes on one line differ in height.
 const (
 	tightSpread = 1.3 // ratio of the ninth to the first decile of character heights on a line
 	tightLeast  = 10  // minimum number of characters on a line for it to be judged

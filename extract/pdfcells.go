@@ -60,7 +60,7 @@ func wideGaps(chars []pdfChar) []wideGap {
 	return gaps
 }
 
-// meet reports whether every gap is in the same place as one of others. The latter must be certain, unless their number is the same.
+// meet reports whether every gap is in the same place as one of others. The others must be certain, unless there are equally many.
 func meet(gaps, others []wideGap) bool {
 	for _, g := range gaps {
 		found := false
@@ -75,7 +75,7 @@ func meet(gaps, others []wideGap) bool {
 	return true
 }
 
-// cutCells cuts a line at its gaps, given those of the adjacent lines, but not after an item's number.
+// cutCells cuts a line at its gaps, considering the gaps of adjacent lines, but not after an item's number.
 func cutCells(chars []pdfChar, gaps, before, after []wideGap) [][]pdfChar {
 	if len(gaps) == 0 {
 		return [][]pdfChar{chars}

@@ -12,7 +12,7 @@ import (
 // maxCodes is the maximum number of codes in a ToUnicode table, since codes have two bytes.
 const maxCodes = 1 << 16
 
-// toUnicode is a font's ToUnicode table (ISO 32000-1, section 9.10.3): the meaning of each code.
+// toUnicode is a font's ToUnicode table (ISO 32000-1, section 9.10.3), which states the meaning of each code.
 type toUnicode map[int]string
 
 // readToUnicode parses a table, skipping anything it cannot parse. room is the number of codes that ranges can still cover.

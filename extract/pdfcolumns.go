@@ -104,7 +104,7 @@ func shared(a, b []blank, least float64) []blank {
 	return out
 }
 
-// gutters returns the middles of those blanks on rows [from, to) that have running text on both sides.
+// gutters returns the middles of the blanks on rows [from, to) that have running text on both sides.
 func (o *pageOrder) gutters(from, to int, blanks []blank) []float64 {
 	var at []float64
 	for _, b := range blanks {

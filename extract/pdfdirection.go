@@ -136,12 +136,12 @@ func directionOf(r rune) int {
 	return 0
 }
 
-// stand rotates the characters of a page whose lines run up or down, so that lines run from the left as the layout expects: text on a
-// rotated page, and Chinese or Japanese in columns from the right. It reports whether width and height are swapped, which does not apply
-// to a page that is upside down or mirrored.
+// stand rotates the characters of a page whose lines run up or down, so that lines run from the left as the layout expects; such a page
+// contains rotated text, or Chinese or Japanese in columns from the right. It reports whether width and height are swapped; they are not
+// if the page is upside down or mirrored.
 func stand(chars []pdfChar, width, height float64) bool {
 	along, back, up, down := 0, 0, 0, 0
-	rise := 0 // lines that follow one another upwards, minus those downwards
+	rise := 0 // number of lines that follow one another upwards, minus the number that do so downwards
 	var last pdfChar
 	for _, c := range chars {
 		if c.r <= ' ' || c.right <= c.left {

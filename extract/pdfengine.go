@@ -138,8 +138,8 @@ func (p *PDF) start() (*pdfium, error) {
 
 func (f *pdfium) close() { _ = f.mod.Close(f.ctx) }
 
-// call calls an exported function. After a failure (a trap: memory exhausted, a PDFium assertion), it returns 0 and does nothing more,
-// because the instance's memory cannot be trusted.
+// call calls an exported function. After a trap, for example because memory is exhausted or an assertion of PDFium failed, it returns 0
+// and does nothing more, because the instance's memory cannot be trusted.
 func (f *pdfium) call(name string, args ...uint64) uint64 {
 	if f.err != nil {
 		return 0

@@ -106,7 +106,7 @@ func u16(b []byte, i int) int {
 
 func u32(b []byte, i int) int { return u16(b, i)<<16 | u16(b, i+2) }
 
-// readCmap parses the Unicode subtables (OpenType 1.9, "cmap"); those of other encodings give codes instead of letters.
+// readCmap parses the Unicode subtables (OpenType 1.9, "cmap"); subtables of other encodings contain codes instead of letters.
 func (f *fontLetters) readCmap(t []byte) {
 	room := maxFontChars
 	seen := map[int]bool{}
@@ -155,7 +155,7 @@ func (f *fontLetters) readCmap4(s []byte, room *int) {
 	}
 }
 
-// readPost parses the glyph names (OpenType 1.9, "post", version 2.0). Among the predefined names, it uses only those of letters.
+// readPost parses the glyph names (OpenType 1.9, "post", version 2.0). Of the predefined names, it uses only letter names.
 func (f *fontLetters) readPost(t []byte) {
 	if u32(t, 0) != 0x20000 {
 		return

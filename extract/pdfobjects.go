@@ -16,7 +16,7 @@ import (
 )
 
 // pdfObjects finds objects in a PDF without PDFium, which exposes neither font tables nor metadata. It searches for the marks of objects
-// instead of following cross-references, so it finds them in damaged files too; of several with the same number, the last counts, as
+// instead of following cross-references, so it finds them in damaged files too; if several have the same number, the last one counts, as
 // after an update.
 type pdfObjects struct {
 	data   []byte
@@ -265,7 +265,7 @@ func (p *pdfObjects) unpack() {
 	p.order = slices.Sorted(maps.Keys(p.packed))
 }
 
-// take records the objects in the stream at a position: heads consists of pairs of a number and an offset in body.
+// take records the objects in the stream at a position; heads consists of pairs of a number and an offset in body.
 func (p *pdfObjects) take(heads, body []byte, at int) {
 	last, from := -1, 0
 	note := func(to int) {

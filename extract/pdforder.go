@@ -25,7 +25,7 @@ const (
 	oddLines  = 0.3
 	fewSteps  = 10
 	fewLines  = 6
-	wordBlank = 0.12 // fraction of the type size: the minimum distance that separates words
+	wordBlank = 0.12 // minimum distance that separates words, as a fraction of the type size
 )
 
 // pageOrder contains the words of a page and their positions.
@@ -84,7 +84,7 @@ func (o *pageOrder) findWords() {
 // smallType is the fraction of the usual type size below which a word can be a raised or lowered sign, or a word between lines.
 const smallType = 0.85
 
-// findRows combines words that overlap by half of their height into rows: first those of the usual size, and then smaller ones, which
+// findRows combines words that overlap by half of their height into rows, first words of the usual size, and then smaller ones, which
 // join a row with enough space.
 func (o *pageOrder) findRows() {
 	order := make([]int, len(o.words))
@@ -160,8 +160,7 @@ func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 	return true
 }
 
-// arrange returns the characters in the order in which the page is read, and whether that differs from the order in
-// which they are drawn.
+// arrange returns the characters in reading order, and whether that differs from drawing order.
 func (o *pageOrder) arrange() ([]pdfChar, bool) {
 	if len(o.words) < fewSteps && !o.standing || !o.placed() {
 		return o.chars, false
@@ -188,7 +187,7 @@ func (o *pageOrder) placed() bool {
 	return (all-inWords)*200 <= all
 }
 
-// wordsAstray reports whether the words of lines are drawn in an order other than that in which they appear.
+// wordsAstray reports whether the words of lines are drawn in a different order from the visible one.
 func (o *pageOrder) wordsAstray() bool {
 	odd := 0
 	for i := 1; i < len(o.words); i++ {
@@ -220,11 +219,10 @@ func (o *pageOrder) beginsLine(w *pdfWord) bool {
 // lineOf identifies a line, which is a row within a column.
 type lineOf struct{ row, column int }
 
-// longLine is the number of characters from which a line counts as text.
+// longLine is the minimum number of characters at which a line counts as text.
 const longLine = 25
 
-// linesAstray reports whether lines of text are drawn in an order other than that in which they appear, and whether this order is
-// backwards.
+// linesAstray reports whether lines of text are drawn in a different order from the visible one, and whether that order is backwards.
 func (o *pageOrder) linesAstray() (astray, backwards bool) {
 	long, few := longLine, fewLines
 	if o.standing {

@@ -109,14 +109,14 @@ func (y *layout) continues(i int) bool {
 	}
 	em := size * 0.8
 	if startsItem(b.text) && (startsItem(a.text) || !a.full || endsSentence(a.text) || endsInDigit(a.text) || math.Abs(a.left-b.left) > em/2) {
-		return false // otherwise, a number in mid-sentence
+		return false // without a sentence end, it is a number in mid-sentence
 	}
 	drop := (a.low - b.low) / size
 	switch {
 	case math.Abs(drop) < 0.3 && !a.hyphen:
 		return false // beside line a, as in the cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
-		// The next column, or adjacent text; the paragraph continues only if the words show that.
+		// This is the next column, or adjacent text; the paragraph continues only if the words show that it does.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	}
 	pitch, known := y.pitch[sizeClass(b.size())]
@@ -180,8 +180,8 @@ func firstWidth(l *pdfLine) float64 {
 	return (l.right - l.left) * float64(n) / float64(max(all, 1))
 }
 
-// goesOn reports whether the words alone show that b continues a: a does not end a sentence and b begins in lower case, or both are in a
-// script without case and spaces.
+// goesOn reports whether the words alone show that b continues a: either a does not end a sentence and b begins in lower case, or both
+// are in a script without case and spaces.
 func goesOn(a, b *pdfLine) bool {
 	if a.hyphen {
 		return true

@@ -18,10 +18,10 @@ import (
 // saidDetail is the detail of the flag.
 const saidDetail = "the stored letters differ from those drawn; the drawn ones are compared"
 
-// otherWords is the maximum share of a page's groups of three letters in which its stated text can differ from the drawn text.
+// otherWords is the maximum share of a page's three-letter groups that can differ between its stated text and the drawn text.
 const otherWords = 0.05
 
-// leastOther is the minimum number of letter groups for drawing conclusions.
+// leastOther is the minimum number of letter groups from which to draw conclusions.
 const leastOther = 20
 
 // undoActualText removes the ActualText of a page's objects and reports whether there was any.
@@ -121,8 +121,8 @@ var (
 	cmapRange      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
 )
 
-// falseMappings returns the file without those ToUnicode tables that give letters of a defined encoding the meaning of other letters, or
-// nil if there are none.
+// falseMappings returns the file without the ToUnicode tables that map letters of a defined encoding to other letters, or nil if there
+// are none.
 func (p *pdfObjects) falseMappings() []byte {
 	var out []byte
 	change := func() []byte {
@@ -148,7 +148,7 @@ func (p *pdfObjects) falseMappings() []byte {
 	return out
 }
 
-// tables returns the objects outside streams that name a ToUnicode table, and the positions where they do.
+// tables returns the objects outside streams that name a ToUnicode table, with the positions of those names.
 func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for from := 0; ; {
@@ -170,11 +170,11 @@ func (p *pdfObjects) tables() iter.Seq2[int, []byte] {
 	}
 }
 
-// liesAbout reports whether a font's ToUnicode table gives letters other than those of its encoding, and where the table is.
+// liesAbout reports whether a font's ToUnicode table contradicts the letters of its encoding, and where the table is.
 func (p *pdfObjects) liesAbout(font []byte) (table string, lies bool) {
 	m := pdfToUnicode.FindSubmatch(font)
 	if m == nil || !bytes.Contains(font, []byte("/Font")) || bytes.Contains(font, []byte("/Type0")) || bytes.Contains(font, []byte("/Type3")) {
-		return "", false // their codes have no meaning of their own
+		return "", false // their codes have no fixed meaning
 	}
 	encoding := font
 	if r := pdfEncodingRef.FindSubmatch(font); r != nil {

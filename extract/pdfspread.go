@@ -28,7 +28,7 @@ func isSpread(chars []pdfChar) bool {
 	return solid >= spreadLeast && float64(alone) >= spreadShare*float64(solid)
 }
 
-// spreadText writes such a line with two blanks wherever a gap is wider than those between letters, since such gaps are the only trace of
+// spreadText writes such a line with two blanks wherever a gap is wider than a gap between letters, since wide gaps are the only trace of
 // word boundaries.
 func spreadText(chars []pdfChar) string {
 	var gaps []float64

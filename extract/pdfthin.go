@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// PDFium omits a text object if its box has no width. The box of a single letter, or of a line that runs down, has none if the font is
-// not in the file and no available font has the letter, as with the East Asian fonts supplied by every viewer. A drawn outline widens the
-// box, so such objects are given an outline before the text is read, which is removed afterwards.
+// PDFium omits a text object if its box has no width. The box of a single letter, or of a line that runs down, has no width if the font
+// is not in the file and no available font has the letter, as with the East Asian fonts supplied by every viewer. A drawn outline widens
+// the box, so such objects are given an outline before the text is read; it is removed afterwards.
 
 // pdfOrdering matches the names by which fonts refer to collections of East Asian characters (ISO 32000-1, section 9.7.3).
 var pdfOrdering = regexp.MustCompile(`/Ordering\s*\(\s*(?:Japan1|Japan2|GB1|CNS1|Korea1|KR)\s*\)`)

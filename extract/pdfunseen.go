@@ -183,5 +183,5 @@ func (c *clip) hides(x *pdfChar) bool {
 	return mx < c.left-play || mx > c.right+play || my < c.low-play || my > c.high+play
 }
 
-// squeezed is the ratio of a letter's width to its height up to which it is illegible.
+// squeezed is the maximum ratio of a letter's width to its height at which it is illegible.
 const squeezed = 0.06

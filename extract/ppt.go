@@ -23,8 +23,8 @@ const (
 // pptEncrypted is the token for a protected file in the stream "Current User".
 const pptEncrypted = 0xf3d1c4df
 
-// readPPT reads PowerPoint's binary format: slides in presentation order, then their notes. It finds the newest state of an incrementally
-// saved file through the file's directory of parts ([MS-PPT] 2.1.2).
+// readPPT reads PowerPoint's binary format, first the slides in presentation order, then their notes. It finds the newest state of an
+// incrementally saved file through the file's directory of parts ([MS-PPT] 2.1.2).
 func readPPT(b *builder, data []byte) error {
 	streams, err := oleStreams(data, func(path []string, name string) bool {
 		return len(path) == 0 && (strings.ToLower(name) == "powerpoint document" || strings.ToLower(name) == "current user" ||
@@ -55,7 +55,7 @@ type pptFile struct {
 	at  map[uint32]int // part -> offset of its record
 }
 
-// pptRecord is one record: its type, instance and content.
+// pptRecord is one record with its type, instance and content.
 type pptRecord struct {
 	kind, instance int
 	container      bool
@@ -146,7 +146,7 @@ func (f *pptFile) show(document uint32) error {
 	}
 }
 
-// list writes the slides, or notes pages, in a list: the text of the outline and of the boxes.
+// list writes the slides, or notes pages, in a list, with the text of the outline and of the boxes.
 func (f *pptFile) list(s []byte, notes bool) {
 	n := 0
 	part := uint32(0)

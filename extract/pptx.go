@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// readPPTX reads PowerPoint's XML format: slides in presentation order, each with its notes.
+// readPPTX reads the slides of PowerPoint's XML format in presentation order, each with its notes.
 func readPPTX(b *builder, data []byte) error {
 	p, err := openZip(b, data)
 	if err != nil {
@@ -66,8 +66,8 @@ func walkSlide(b *builder, data []byte, size slideSize) error {
 	return err
 }
 
-// slideGrounds reads the text that layouts and masters put on every slide based on them, and leaves it out, like a page header, if it is
-// short.
+// slideGrounds reads the text that layouts and masters put on every slide based on them; it leaves out short text, as it would a page
+// header.
 func (p *parts) slideGrounds(slides []string, size slideSize) {
 	read := func(name string) {
 		_ = p.part(name, true, func(d []byte) error {

@@ -6,7 +6,8 @@ import (
 )
 
 // A quotation in unusual marks is flagged if it has at least longQuotation bytes. If it has more than maxQuotation bytes, its closing
-// mark is assumed to belong to another quotation. Reports do not consider such text a quotation either, nor text of several paragraphs.
+// mark is assumed to belong to another quotation. Reports do not consider such text a quotation either, and the same applies to text of
+// several paragraphs.
 const (
 	longQuotation = 300
 	maxQuotation  = 3000

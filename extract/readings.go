@@ -7,14 +7,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A reading has at most this many letters per letter of its base, plus a few: pinyin has six per character. Anything longer is not a
-// reading.
+// A reading has at most this many letters per letter of its base, plus a few, since pinyin has six per character. Anything longer is not
+// a reading.
 const (
 	readingLetters = 8
 	readingMore    = 12
 )
 
-// reading leaves out the reading of base and counts its letters. Text too long for a reading becomes a paragraph after this one.
+// reading leaves out the reading of base and counts its letters. Text that is too long for a reading becomes a paragraph after this one.
 func (b *builder) reading(base, s string) {
 	n := countLetters(s)
 	if n == 0 {
@@ -78,14 +78,14 @@ func (r *readings) stop(b *builder, a atom.Atom) {
 	r.text.Reset()
 }
 
-// officeRuby is a reading in a Word or OpenDocument file, in one element with its base.
+// officeRuby is a reading in a Word or OpenDocument file, where one element contains the reading and its base.
 type officeRuby struct {
 	text strings.Builder
 	open bool // currently inside the reading
 	base int  // offset in the paragraph where the base begins
 }
 
-// start begins a reading or its base, at byte at of the paragraph.
+// start begins a reading or its base at byte at of the paragraph.
 func (r *officeRuby) start(name string, at int) {
 	switch name {
 	case "w:rt", "text:ruby-text":

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// edit is a change to the finished text: bytes [from, to) are replaced with text, with a flag unless code is empty.
+// edit is a change to the finished text that replaces bytes [from, to) with text, and raises a flag unless code is empty.
 type edit struct {
 	from, to           int
 	text, code, detail string

@@ -35,7 +35,7 @@ type rtfState struct {
 	hidden bool
 	white  bool
 	size   int    // in half points; 0 for the default
-	aside  string // flag of text left out, such as headers, comments and deletions; empty if the text is not left out
+	aside  string // flag for text that is left out, such as headers, comments and deletions; empty if the text is not left out
 }
 
 type rtfDest int

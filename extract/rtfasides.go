@@ -9,7 +9,7 @@ import (
 var rtfAsides = map[string]string{"annotation": FlagComments, "header": FlagHeaders, "headerl": FlagHeaders, "headerr": FlagHeaders,
 	"headerf": FlagHeaders, "footer": FlagHeaders, "footerl": FlagHeaders, "footerr": FlagHeaders, "footerf": FlagHeaders}
 
-// pageHeaders leaves out short page headers and footers. It keeps long ones, and those of a document without other text.
+// pageHeaders leaves out short page headers and footers. It keeps long ones, and keeps all of them if the document has no other text.
 func (r *rtfReader) pageHeaders() {
 	for _, s := range r.headers {
 		if utf8.RuneCountInString(s) <= shortHeader && r.b.any() {

@@ -23,15 +23,15 @@ func scanText(b *builder) {
 	scanLanguage(b, s)
 }
 
-// A text layer with characters that differ from those displayed consists of words that exist in no language. Every language in Latin
-// letters has a vowel in nearly every longer word, and a third of its letters are vowels or have a mark (doc/evaluation/extract.md states
-// the minimum among the 280 Latin texts of the Universal Declaration). After most permutations of the letters, fewer are. Private
-// characters have no meaning at all.
+// If a text layer's characters differ from the displayed ones, its words exist in no language. Every language in Latin letters has a
+// vowel in nearly every longer word, and a third of its letters are vowels or have a mark (doc/evaluation/extract.md states the minimum
+// among the 280 Latin texts of the Universal Declaration). After most permutations of the letters, the share is lower. Private characters
+// have no meaning at all.
 const (
 	leastWords   = 200 // minimum Latin words of three letters or more for drawing conclusions
-	maxVowelless = 30  // per cent of them without a vowel
-	leastVowels  = 28  // per cent of their letters
-	maxPrivate   = 5   // per cent of characters that have no public meaning
+	maxVowelless = 30  // percentage of them without a vowel
+	leastVowels  = 28  // percentage of their letters that are vowels
+	maxPrivate   = 5   // percentage of characters that have no public meaning
 )
 
 // scanLanguage flags text that cannot be language.
@@ -148,10 +148,10 @@ type word struct {
 	firstRune [allScripts]rune
 }
 
-// scanWords flags words in which look-alike letters of another script are mixed with the word's own. A word entirely in look-alikes is
-// flagged only if the text contains no genuine word in that script, because the same letters spell ordinary Russian and Greek words. In
-// some languages, people commonly type a borrowed letter in place of one missing from the keyboard; if the text never uses a letter's
-// twin, that letter is such a habit rather than a disguise.
+// scanWords flags words in which look-alike letters of another script are mixed with the word's own. A word that consists entirely of
+// look-alikes is flagged only if the text contains no genuine word in that script, because the same letters spell ordinary Russian and
+// Greek words. In some languages, people commonly replace a letter missing from their keyboard with a borrowed one; if the text never
+// uses a letter's twin, that letter is such a habit rather than a disguise.
 func scanWords(b *builder, s string) {
 	k := &wordScan{s: s, runes: map[rune]int{}}
 	for _, r := range s {
@@ -182,8 +182,8 @@ func scanWords(b *builder, s string) {
 	}
 }
 
-// leastGreek is the minimum number of different words with Greek letters in place of Latin ones, because one or two can be formulas that
-// lost their spaces.
+// leastGreek is the minimum number of different words with Greek letters in place of Latin ones, because one or two can come from
+// formulas that lost their spaces.
 const leastGreek = 5
 
 // maxSuspects is the maximum number of suspect words recorded.
@@ -261,7 +261,7 @@ func foreign(w word) script {
 }
 
 // mixedWord reports whether letters of two scripts look like a single word: it has letters of the main script, and every letter of the
-// other script has a twin in it. Formulas and names like “λx” or “βcell” contain letters without one.
+// other script has a twin in it. Formulas and names like “λx” or “βcell” contain letters without a twin.
 func mixedWord(w *word, main, other script, text string) bool {
 	least := 3
 	if w.count[cyrillic] > 0 {

@@ -11,7 +11,7 @@ import (
 // Format identifies a file format.
 type Format string
 
-// The formats. Those without a reader are recognised so that the error can name them.
+// The formats. Formats without a reader are recognised so that the error can name them.
 const (
 	Text      Format = "text"
 	Markdown  Format = "markdown"
@@ -49,7 +49,7 @@ const (
 	Other     Format = "binary"
 )
 
-// magics lists the first bytes of formats that have fixed ones.
+// magics lists the first bytes of formats that always begin with the same ones.
 var magics = []struct {
 	magic  string
 	format Format

@@ -7,8 +7,8 @@ import (
 	"concordat/segment/spaced"
 )
 
-// Words are also spaced out in typography, and in the text of figures as read by a program. Text is therefore flagged only if one in
-// fifty of its characters is such a letter, or if a run is as long as a sentence.
+// Words are also spaced out for typographic reasons, and in the text that programs read from figures. Text is therefore flagged only if
+// one in fifty of its characters is a spaced-out letter, or if a run is as long as a sentence.
 const (
 	leastSpacedAll = 24 // minimum total letters of all runs if the dictionary does not know their words
 	spacedSentence = 40 // minimum letters of a run that is flagged whatever the length of the text

@@ -15,7 +15,7 @@ var (
 // paragraphOfCues is the length, in characters, at which the end of a sentence in subtitles ends a paragraph.
 const paragraphOfCues = 400
 
-// readSubtitles reads SubRip and WebVTT: the words in the cues as running text, without numbers, times, marks and notes.
+// readSubtitles reads the words in the cues of SubRip and WebVTT as running text, without numbers, times, marks and notes.
 func readSubtitles(b *builder, data []byte) error {
 	s, err := b.decodeText(data)
 	if err != nil {
@@ -46,7 +46,7 @@ func readSubtitles(b *builder, data []byte) error {
 	return nil
 }
 
-// isSubtitles reports whether the beginning of a text, in lower case, is that of subtitles.
+// isSubtitles reports whether the beginning of a text, in lower case, looks like subtitles.
 func isSubtitles(head string) bool {
 	if strings.HasPrefix(head, "webvtt") {
 		return true

@@ -82,7 +82,7 @@ func (s *sides) note(bit int, on bool) {
 	}
 }
 
-// of returns the style of an element inside l to which the declarations sets apply, strongest last.
+// of returns the style of an element inside l, given the declarations that apply to it, weakest first.
 func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	var b box
 	outer := l
@@ -301,7 +301,7 @@ var colourNames = map[string]colour{
 	"floralwhite": "#fffaf0", "whitesmoke": "#f5f5f5", "mintcream": "#f5fffa", "azure": "#f0ffff", "transparent": "transparent",
 }
 
-// readColour returns the colour that v names, or "" if it is unknown.
+// readColour returns the colour that v names, or "" if the colour is unknown.
 func readColour(v string) colour {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if c, ok := colourNames[v]; ok {
@@ -360,7 +360,7 @@ func readRGB(v string) colour {
 	return out
 }
 
-// alike reports whether two colours are indistinguishable on a page: no channel differs by more than 10 of 255.
+// alike reports whether two colours are indistinguishable on a page, with no channel differing by more than 10 of 255.
 func alike(a, b colour) bool {
 	x, errX := strconv.ParseUint(strings.TrimPrefix(string(a), "#"), 16, 32)
 	y, errY := strconv.ParseUint(strings.TrimPrefix(string(b), "#"), 16, 32)

@@ -13,13 +13,13 @@ const (
 	bidiLRI, bidiRLI, bidiFSI, bidiPDI          = '\u2066', '\u2067', '\u2068', '\u2069'
 )
 
-// turnedDetail is the flag detail for a stretch displayed in an order other than the stored one.
+// turnedDetail is the flag detail for a stretch displayed in a different order from the stored one.
 const turnedDetail = "stored in an order other than the one shown; what is seen is compared"
 
 // maxTurns is the maximum nesting of controls; the Annex allows 125.
 const maxTurns = 125
 
-// turned returns the stretches of s that direction controls display in an order other than the stored one, in reading order: letters
+// turned returns the stretches of s that direction controls display in a different order from the stored one, in reading order: letters
 // under an override are reversed, and isolated stretches inside a stretch of the other direction swap places. Text that continues over
 // lines is reordered line by line. If clean is set, it also removes controls without effect.
 func turned(s string, clean bool) []edit {
@@ -91,7 +91,7 @@ func turnedLine(s string, from, to int, clean bool, edits []edit) []edit {
 // parseBidi finds the stretches of a line that begins at byte at.
 func parseBidi(line string, at int) *bidiStretch {
 	open := []*bidiStretch{{from: at, to: at + len(line)}}
-	text := 0 // first byte of text not in a part yet
+	text := 0 // first byte of text not yet in a part
 	put := func(i int) {
 		if t := open[len(open)-1]; i > text {
 			t.parts = append(t.parts, bidiPart{text: line[text:i]})

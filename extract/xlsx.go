@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// readXLSX reads Excel's XML format: the cells that contain words, sheet by sheet and row by row, then the text boxes and charts of each
-// sheet. Cells that are numbers, dates or formulas without words are left out.
+// readXLSX reads Excel's XML format, first the cells that contain words, sheet by sheet and row by row, then the text boxes and charts of
+// each sheet. Cells that are numbers, dates or formulas without words are left out.
 func readXLSX(b *builder, data []byte) error {
 	p, err := openZip(b, data)
 	if err != nil {

@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// readXML reads XML in a vocabulary without a reader: it takes all character data, and makes each element a paragraph unless it is in the
+// readXML reads XML in a vocabulary without a reader; it takes all character data and makes each element a paragraph unless it is in the
 // middle of text. Word and OpenDocument files in a single XML document go to their readers.
 func readXML(b *builder, data []byte) error {
 	c, err := detectEncoding(data)
@@ -73,7 +73,7 @@ func (r *xmlText) chars(s string) {
 	r.data.WriteString(s)
 }
 
-// flush writes the text collected so far. News feeds contain HTML as text; its markup is not content.
+// flush writes the text collected so far. News feeds contain HTML as text; the markup is not content.
 func (r *xmlText) flush() {
 	s := r.data.String()
 	r.data.Reset()

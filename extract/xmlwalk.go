@@ -199,7 +199,7 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 	sc := &xmlScope{short: map[string]string{}, names: map[xml.Name]string{}}
 	alt := &alternatives{scope: sc}
 	var names []string
-	skipped := 0 // depth of the outermost element that no program displays; 0 if there is none
+	skipped := 0 // depth of the outermost element that no program displays; 0 if none
 	for !b.full {
 		kind, err := x.next()
 		if errors.Is(err, io.EOF) {
@@ -254,16 +254,16 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 
 // alternatives decides which of several alternatives for the same content a current program displays (ECMA-376 part 3, sections 7 and 9):
 // the first Choice with requirements that it understands, or else the Fallback. Elements in an ignorable namespace that is not understood
-// are left out, unless their content is to be processed.
+// are left out, unless their content must be processed.
 type alternatives struct {
 	scope   *xmlScope
 	taken   []bool // for each open AlternateContent, whether one of its alternatives was displayed
 	ignored map[string]bool
-	process map[string]bool // prefix:name or prefix:*, as written in the file
+	process map[string]bool // prefix:name or prefix:* as in the file
 	lost    strings.Builder // text of the alternative that is not displayed
 }
 
-// skips reports whether the last element of names, called raw in the file, is not displayed, including everything in it.
+// skips reports whether the last element of names, called raw in the file, is hidden together with everything in it.
 func (a *alternatives) skips(name string, raw xml.Name, list []xml.Attr, names []string) bool {
 	for _, x := range list {
 		switch {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// zipPages lists the code pages that programs use for names in zip files, each with a handicap in bits: Windows itself uses the DOS code
+// zipPages lists the code pages that programs use for names in zip files, each with a handicap in bits; Windows itself uses the DOS code
 // page, and other programs the Windows one.
 var zipPages = []struct {
 	enc  encoding.Encoding
@@ -69,7 +69,7 @@ const (
 	commonWide   = 7.0
 	ordinaryWide = 12.0
 	rareWide     = 19.0
-	halfKana     = 13.0 // of half width: one byte each
+	halfKana     = 13.0 // half-width, with one byte each
 	besideLatin  = 12.0 // a Latin letter next to it
 	undecodable  = 200.0
 	amongLatin   = 12.0 // added for one character between two Latin letters
@@ -198,13 +198,13 @@ func zipPage(names []byte) encoding.Encoding {
 	return best
 }
 
-// Up to this number, names are also judged individually; since each can then be in a different language, that costs some bits per name.
+// Up to this number, names are also judged individually, which costs some bits per name, because each can be in a different language.
 const (
 	maxNamesApart = 20
 	otherLanguage = 4.0
 )
 
-// surelyUTF8 reports whether a name is UTF-8 and is unlikely to be so by chance in any other code page.
+// surelyUTF8 reports whether a name is valid UTF-8 and would hardly be so by chance in any other code page.
 func surelyUTF8(name string) bool {
 	if !utf8.ValidString(name) {
 		return false
@@ -233,8 +233,7 @@ func unicodePath(f *zip.File) (string, bool) {
 	return "", false
 }
 
-// memberPaths returns unique paths of members. If two members have the same name, the second becomes, for
-// example, "essay (2).txt".
+// memberPaths returns unique paths of members. If two members have the same name, the second becomes for example "essay (2).txt".
 type memberPaths struct{ taken map[string]bool }
 
 // path makes a name from an archive safe to display; it is never used to open a file.
@@ -252,8 +251,8 @@ func (p *memberPaths) path(archive, name string) string {
 	return unique
 }
 
-// IsClutter reports whether a file was written by a system rather than a person: lock files of word processors, and files that operating
-// systems add to folders.
+// IsClutter reports whether a system rather than a person wrote a file, for example a word processor's lock file or a file that an
+// operating system adds to folders.
 func IsClutter(name string) bool {
 	for _, part := range strings.Split(strings.ReplaceAll(name, `\`, "/"), "/") {
 		switch strings.ToLower(part) {

@@ -30,8 +30,8 @@ type parts struct {
 	rels   map[string][]relation // relations of the parts requested so far
 }
 
-// openZip checks the directory of a zip: number of entries, declared sizes. Headers may
-// state false sizes, so reading is bounded again.
+// openZip checks the number of entries and the declared sizes in the directory of a zip. Headers may state false sizes, so reading is
+// bounded again.
 func openZip(b *builder, data []byte) (*parts, error) {
 	zr, err := checkedZip(data, b.opt, b.lim)
 	if err != nil {

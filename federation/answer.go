@@ -11,7 +11,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// Epochs knows the epochs of the federations that the site belongs to. Its methods are safe for concurrent use.
+// Epochs knows the epochs of the federations to which the site belongs. Its methods are safe for concurrent use.
 type Epochs interface {
 	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not currently serve it.
 	Scheme(e concordat.Epoch) (concordat.Scheme, bool)
@@ -117,7 +117,7 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 	return nil, fmt.Errorf("message of type %d: %w", t, wire.ErrFormat)
 }
 
-// answerEpoch handles one request about an epoch: it parses it, checks the epoch, answers, and encodes the answer.
+// answerEpoch handles one request about an epoch. It parses the request, checks the epoch, answers, and encodes the answer.
 func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
 	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error),
 	epoch func(*A) concordat.Epoch) ([]byte, error) {
@@ -210,8 +210,8 @@ func nearest(t *concordat.SiteAnswer, limit int) concordat.SiteAnswer {
 	return v
 }
 
-// notice restores in an alert's hits the numbers that the sentences had before they were shuffled. Hits of dummies have numbers from
-// asked, the number of sentences, on; only the receiver can tell which they are.
+// notice restores in an alert's hits the numbers that the sentences had before they were shuffled. Hits of dummies have numbers of at
+// least asked, the number of sentences; only the receiver can tell which they are.
 func (s *answers) notice(ctx context.Context, from concordat.SiteID, payload []byte) ([]byte, error) {
 	n, err := wire.ParseNotice(payload)
 	if err != nil {

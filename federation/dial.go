@@ -13,10 +13,10 @@ import (
 	"concordat/webhook/outbound"
 )
 
-// Addresses of partners come from their cards and invitations, so a partner chooses where this site connects to. It can name hosts on the
-// Internet. It can name hosts in a private network, or this machine, only if this site itself is reached there, as its own card shows, or
-// if an administrator allows the network. Link-local addresses, where clouds serve secrets of their machines, are never contacted unless
-// an administrator allows them.
+// Addresses of partners come from their cards and invitations, so a partner chooses the addresses to which this site connects. It can
+// name hosts on the Internet. It can name hosts in a private network, or this machine, only if this site itself is reached there, as its
+// own card shows, or if an administrator allows the network. Link-local addresses, where clouds serve secrets of their machines, are
+// never contacted unless an administrator allows them.
 
 // errPrivate means that a partner's card names a forbidden address.
 var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")

@@ -12,7 +12,7 @@ import (
 	"concordat/crypto"
 )
 
-// unverifiedClient fetches a site's card from an unverified server: it accepts any TLS key and remembers it until the card shows which
+// unverifiedClient fetches a site's card from an unverified server. It accepts any TLS key and remembers it until the card shows which
 // keys are valid. The card is authenticated by the signature of its site's root key. The caller's identity is not revealed.
 type unverifiedClient struct {
 	http *http.Client
@@ -85,7 +85,7 @@ type Redeemed struct {
 	Words   [6]string // words to compare with those displayed by the inviting site
 }
 
-// Redeem redeems an invitation for the site of the roster: it fetches the inviting site's card, checks it against the invitation, and
+// Redeem redeems an invitation for the site of the roster. It fetches the inviting site's card, checks it against the invitation, and
 // sends its own card. The caller keeps the inviting site as pending until its administrator confirms that both screens display the same
 // words. The same invitation cannot be redeemed again.
 func Redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOptions) (*Redeemed, error) {

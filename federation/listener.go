@@ -51,7 +51,8 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// callerOf returns the name of a caller: its address or, for IPv6, its /64 network, which usually belongs to one household or machine.
+// callerOf returns the name of a caller, which is its address or, for IPv6, its /64 network, which usually belongs to one household or
+// machine.
 func callerOf(a net.Addr) string {
 	p, err := netip.ParseAddrPort(a.String())
 	if err != nil {

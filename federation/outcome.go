@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Outcome is the outcome of a message: one of the constants or, for a failed call, a Kind.
+// Outcome is the outcome of a message, which is one of the constants or, for a failed call, a Kind.
 type Outcome string
 
 // Outcomes other than the kinds of failure.

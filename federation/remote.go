@@ -147,8 +147,8 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 // errKey means that the partner could not open the message.
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
 
-// outdated reports whether an error can be due to a change of the partner's keys: the partner presents another TLS key or cannot open the
-// message, or the known card has no key for this week. In each case, the message did not run.
+// outdated reports whether an error can be due to a change of the partner's keys. This is the case if the partner presents another TLS
+// key or cannot open the message, or if the known card has no key for this week. In each case, the message did not run.
 func outdated(err error) bool {
 	var e *Error
 	return errors.Is(err, errKey) || errors.Is(err, crypto.ErrNoKey) || errors.As(err, &e) && e.Kind == KindStranger
@@ -276,7 +276,7 @@ func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, car
 	return opened, nil
 }
 
-// isBusy reports whether the reply means that the message was not run and can be sent again, and returns the time for that.
+// isBusy reports whether the reply means that the message was not run and can be sent again, and returns the time at which to send it.
 func isBusy(o *crypto.Reply) (bool, time.Time) {
 	if o.Type != crypto.TypeError {
 		return false, time.Time{}

@@ -16,7 +16,7 @@ import (
 )
 
 // Replays remembers the requests that a site has accepted, with their replies, until they are too old to be accepted again. It runs each
-// message at most once: the same bytes get the same reply, and different bytes under the same name are refused. If a partner has too many
+// message at most once. The same bytes get the same reply, and different bytes under the same name are refused. If a partner has too many
 // replies, its oldest are dropped, and their requests are refused if they arrive again; if there are too many in total, the partner with
 // the most loses its oldest. The file is append-only; once it has grown, it is rewritten without expired entries. Replays is safe for
 // concurrent use; only one process can have a file open.
@@ -84,7 +84,7 @@ const (
 	replayHead     = 1 + 32 + 16 + 32 + 8 + 4
 	recordBegun    = 1
 	recordAnswered = 2
-	recordTrust    = 3 // belongs to no request: requests issued up to its time are refused, because a file was lost
+	recordTrust    = 3 // belongs to no request; requests issued up to its time are refused, because a file was lost
 
 	defaultReplayBytes = 512 << 20
 	// A partner can use one eighth of the memory, so that no partner can displace the others.
@@ -113,9 +113,9 @@ func createReplays(path string, on disk) error {
 	return on.syncDir(filepath.Dir(path))
 }
 
-// OpenReplays opens the file. If it is missing or damaged, requests that may have been accepted before are refused: those issued until
-// crypto.Skew from now, since the sender's clock can be fast. The new file records this time, so that such requests are still refused
-// after another start.
+// OpenReplays opens the file. If it is missing or damaged, requests that may have been accepted before are refused. These are the
+// requests issued until crypto.Skew from now, since the sender's clock can be fast. The new file records this time, so that such requests
+// are still refused after another start.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
 	return openReplays(path, now, realDisk())
 }
@@ -226,8 +226,8 @@ func (r *Replays) forget(e *replay) {
 // errTaken means that another process of the site has accepted the request.
 var errTaken = errors.New("another process of the site has taken it")
 
-// commit claims the request for this process and writes it to disk; from then on, it counts as run. If another process of the site has
-// it, commit fails with errTaken.
+// commit claims the request for this process and writes it to disk; it then counts as run. If another process of the site has it, commit
+// fails with errTaken.
 func (r *Replays) commit(ctx context.Context, e *replay) error {
 	if r.claim != nil {
 		if ours, err := r.claim(ctx, e.key.from, e.key.id, e.until); err != nil {

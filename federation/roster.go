@@ -27,8 +27,8 @@ type Member struct {
 	Card  *crypto.Card // newest accepted card
 }
 
-// A Roster knows this site and its partners. It always returns the current state, so a revoked partner is refused from its next message
-// on. Its methods are safe for concurrent use and must be fast, since each message needs several calls.
+// A Roster knows this site and its partners. It always returns the current state, so a revoked partner's next message is refused. Its
+// methods are safe for concurrent use and must be fast, since each message needs several calls.
 type Roster interface {
 	// Self returns the site's identity and its newest card.
 	Self() (*crypto.Identity, *crypto.Card)
@@ -58,8 +58,8 @@ type Journal interface {
 	// Heard stores the head of a partner's audit log, with a verified signature, and compares it with earlier ones. A Seq of 0 means that
 	// the partner sent no head.
 	Heard(h *crypto.Head)
-	// Others returns up to wire.MaxHeads audit heads of other sites that the partner might know. The partner compares them with those it
-	// has received itself.
+	// Others returns up to wire.MaxHeads audit heads of other sites that the partner might know. The partner compares them with the heads
+	// that it has received itself.
 	Others(to concordat.SiteID) []*crypto.Head
 	// HeardOthers stores the audit heads of other sites that a partner has received. None of them has been verified.
 	HeardOthers(from concordat.SiteID, hs []*crypto.Head)

@@ -29,14 +29,14 @@ type ServerOptions struct {
 	// requests are refused for the time being and leave no audit entry.
 	Rate    int
 	Timeout time.Duration // time limit for answering; 0 means two minutes; at most crypto.MaxTTL
-	// Beat is an interval: an answer is sent a whole multiple of it after the message arrived, so that the response time reveals little
+	// Beat is an interval. An answer is sent a whole multiple of it after the message arrived, so that the response time reveals little
 	// about the result. With 0, answers are sent immediately.
 	Beat      time.Duration
 	Conns     int           // maximum concurrent connections; 0 means 1,024
 	ConnsPer  int           // maximum connections per address; 0 means 64
 	ConnRate  int           // new connections per second and address, ten times as many at once; 0 means 50
 	ReadFor   time.Duration // maximum time for a request to arrive; 0 means one minute
-	Behind    bool          // a proxy terminates TLS: partners are identified only by their envelopes
+	Behind    bool          // a proxy terminates TLS, so partners are identified only by their envelopes
 	Registrar Registrar     // nil if enrolment is closed
 	Journal   Journal       // nil for none
 	Log       *slog.Logger  // nil disables logging
@@ -217,8 +217,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	deliver(w, reply)
 }
 
-// certain returns the partner whose message was not accepted, if known: the one whose key was used for the connection, or the one that
-// signed the message.
+// certain returns the partner whose message was not accepted, if known. It is the one whose key was used for the connection, or the one
+// that signed the message.
 func (s *Server) certain(peer Member, v *crypto.Verified, m Member) concordat.SiteID {
 	switch {
 	case !s.o.Behind:
@@ -277,8 +277,9 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 	return v, sender, body.recognise(sender.Site)
 }
 
-// respond returns the reply to a verified message and the outcome. Meanwhile, the request occupies one of the partner's slots, so that a
-// partner that sends many messages delays only itself. If a partner sends too many messages, they are refused and leave no audit entry.
+// respond returns the reply to a verified message and the outcome. While it runs, the request occupies one of the partner's slots, so
+// that a partner that sends many messages delays only itself. If a partner sends too many messages, they are refused and leave no audit
+// entry.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, Outcome, error) {
 	busy := func(words string, wait time.Duration) ([]byte, Outcome, error) {
 		reply, err := s.refusal(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: words, Retry: s.o.Now().Add(wait)})

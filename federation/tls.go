@@ -13,12 +13,12 @@ import (
 // errPin means that the other end presented a key that its card does not name.
 var errPin = errors.New("TLS key is not one that the site's card names")
 
-// groups lists the supported key exchanges: only hybrid ones, so that traffic recorded today remains unreadable for a future quantum
+// groups lists the supported key exchanges, which are all hybrid, so that traffic recorded today remains unreadable for a future quantum
 // computer.
 var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
 
-// baseTLS is the configuration common to both ends. The application protocol is that of plain HTTP, because its name is sent in the clear
-// and a distinct name would reveal the protocol.
+// baseTLS is the configuration common to both ends. The application protocol is plain HTTP's, because its name is sent in the clear and a
+// distinct name would reveal the protocol.
 func baseTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,

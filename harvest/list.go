@@ -22,7 +22,7 @@ const (
 	maxRestarts = 5  // restarts of a list whose resumption tokens expire
 	maxAttempts = 5  // attempts at one page
 	maxAlone    = 20 // records of a page that are requested individually
-	// overlap is the overlap of a list with the previous one: repositories show a record some time after its date.
+	// overlap is the time by which a list overlaps the previous one, because repositories show a record some time after its date.
 	overlap = time.Hour
 )
 
@@ -292,7 +292,7 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 		Run:     x.state.Run,
 		Changed: x.o.Now()}
 	switch {
-	case seen.Err != nil: // what is in the library remains
+	case seen.Err != nil: // the texts in the library remain
 		n.State, n.Detail = store.RecordFailed, "the record cannot be read: "+seen.Err.Error()
 	case seen.Deleted:
 		n.State = store.RecordWithdrawn
@@ -315,7 +315,7 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 	return n
 }
 
-// closedBy returns the state of a record whose text may not be read: the reason and, if the repository states it, the end of the
+// closedBy returns the state of a record whose text may not be read, with the reason and, if the repository states it, the end of the
 // restriction.
 func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordState, string, time.Time) {
 	switch {

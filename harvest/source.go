@@ -23,7 +23,7 @@ const (
 // Spec describes a source that an administrator wants harvested.
 type Spec struct {
 	ID        string // if empty, derived from the address
-	URL       string // address of a repository or its interface, or of a folder: file:///srv/theses
+	URL       string // address of a repository or its interface, or of a folder, for example file:///srv/theses
 	Kind      string // if empty, determined from the address
 	Library   concordat.LibraryID
 	Set       string

@@ -34,7 +34,7 @@ type syncLists struct {
 	resources, changes []string // addresses of lists
 }
 
-// listSync reads a source by ResourceSync: its change lists if they reach back to the last run, and otherwise all resources.
+// listSync reads a source by ResourceSync, using its change lists if they reach back to the last run, and otherwise all resources.
 func (x *run) listSync(ctx context.Context) error {
 	x.state.Listed = 0
 	var lists syncLists

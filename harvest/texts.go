@@ -29,8 +29,8 @@ import (
 
 const (
 	together  = 32              // maximum number of records fetched before their texts are added
-	gathered  = 5 * time.Second // maximum time until texts are added: fetched texts are lost if the process ends before
-	atOnce    = 4               // records fetched at once
+	gathered  = 5 * time.Second // maximum time until texts are added, because fetched texts are lost if the process ends earlier
+	atOnce    = 4               // maximum number of records fetched at once
 	maxText   = 64 << 20        // maximum size of their texts in bytes
 	maxTexts  = 10              // maximum number of files in one record
 	maxTries  = 5               // attempts at a record whose text cannot be fetched
@@ -374,7 +374,8 @@ func (g *gathering) home(at string) bool {
 	return err1 == nil && err2 == nil && a.Host == b.Host
 }
 
-// TextLinks returns the links of a page that lead to texts: its items or, if none of them is a text, the address for search engines.
+// TextLinks returns the links of a page that lead to texts, which are its items or, if none of them is a text, the address for search
+// engines.
 func TextLinks(found landing.Found) []landing.Link {
 	var items, cited []landing.Link
 	for _, l := range found.Texts {

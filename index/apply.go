@@ -36,7 +36,7 @@ type logged struct {
 	persisted Applied    // record of the newest batch known to be on disk
 	batches   int        // batches not on disk yet
 	bytes     int        // size of those batches
-	err       error      // permanent: a batch failed and might have been applied
+	err       error      // permanent, because a batch failed and might have been applied
 }
 
 // loadApplied reads which record the shard applied last; it must run first.
@@ -75,7 +75,7 @@ func (s *Shard) Applied() Applied {
 	return s.logged.applied
 }
 
-// Persisted returns the oldest record at which the shard could be after a crash; the log no longer needs records up to it.
+// Persisted returns the last record that is certain to survive a crash; the log no longer needs records up to it.
 func (s *Shard) Persisted() Applied {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Shard) Check(p *concordat.Profile) error { return s.checkProfile(p) }
 // Apply makes all changes visible at once; if a document changes several times, the last change counts. at identifies the log record of
 // the last change and must not decrease. The changes are not yet on disk when Apply returns; Persisted shows when they are. A call should
 // be about as large as a batch of Put, 2,000 sentences. Only one call may run at a time. After an error, the changes might have been
-// applied, and the shard refuses further ones: close it, reopen it, and apply the records after Applied again. ErrDiskFull is the
+// applied, and the shard refuses further ones; close it, reopen it, and apply the records after Applied again. ErrDiskFull is the
 // exception: nothing has changed.
 func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	done, err := s.use()
@@ -149,7 +149,7 @@ func (s *Shard) Persist(ctx context.Context) error {
 	return s.persist(ctx)
 }
 
-// persist is like Persist, for callers that already called use: a second call could wait for a Close that waits for the first.
+// persist is like Persist, for callers that already called use, because a second call could wait for a Close that waits for the first.
 func (s *Shard) persist(ctx context.Context) error {
 	l := &s.logged
 	defer l.wakeAtEnd(ctx)()

@@ -14,8 +14,8 @@ import (
 const (
 	// storedOnly holds the options of fields that are read by document and never searched.
 	storedOnly = bleve.StoreField
-	// bandOptions keeps frequencies on: Bleve stores the only block of a term inside the dictionary only if its frequency is exactly 1,
-	// and without frequencies it is 0.
+	// bandOptions keeps frequencies, because Bleve stores a term's only block inside the dictionary only if its frequency is exactly 1;
+	// without frequencies, it would be 0.
 	bandOptions = bleve.IndexField
 	idOptions   = bleve.IndexField | bleve.StoreField
 )
@@ -39,7 +39,7 @@ type field struct {
 func (f *field) Name() string                        { return f.name }
 func (f *field) Value() []byte                       { return f.value }
 func (f *field) ArrayPositions() []uint64            { return nil }
-func (f *field) EncodedFieldType() byte              { return 't' } // text: bytes are stored unchanged
+func (f *field) EncodedFieldType() byte              { return 't' } // a text, whose bytes are stored unchanged
 func (f *field) Analyze()                            {}
 func (f *field) Options() bleve.FieldIndexingOptions { return f.options }
 func (f *field) NumPlainTextBytes() uint64           { return uint64(len(f.value)) }

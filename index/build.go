@@ -159,7 +159,7 @@ type feeder struct {
 	batch        int
 	seen         map[key]struct{}
 	arena        arena
-	given, calls int // entries passed from the arena, and all calls
+	given, calls int // number of entries passed from the arena, and number of all calls
 }
 
 func (f *feeder) feed(p *concordat.Profile) error {

@@ -12,8 +12,8 @@ import (
 // This file implements the table of meaning cells, which lists the documents with sentences in each cell. Like the fingerprint table, it
 // is in memory and derived from stored data; it has its own document numbers, so each table can be rebuilt separately.
 
-// appendCells appends the stored form of cells, which must be ascending: the difference from the previous cell (for the first, from 0),
-// as a uvarint. A sentence has ten cells, about 20 bytes.
+// appendCells appends the stored form of cells, which must be ascending: each cell's difference from the previous one (from 0 for the
+// first), as a uvarint. A sentence has ten cells, about 20 bytes.
 func appendCells(b []byte, cells []concordat.Cell) []byte {
 	last := concordat.Cell(0)
 	for _, c := range cells {
@@ -101,8 +101,8 @@ func (s *state) currentCells() (cellTable, uint64) {
 	return s.cells, s.view.epoch
 }
 
-// rebuildCells merges the fresh entries into a level, together with all levels or with those last levels that are less than fanout times
-// as large. building is held.
+// rebuildCells merges the fresh entries into a level, together with all levels or only with the last ones, if these are less than fanout
+// times as large. building is held.
 func (s *state) rebuildCells(all bool) {
 	s.mu.Lock()
 	t, epoch := s.cells, s.view.epoch

@@ -16,7 +16,7 @@ type cellSearch struct {
 	norms   []float64 // score factor for each lengthCode
 	scores  []float64 // per document of the table; zero except at touched
 	touched []uint32
-	// exclude and libraries are the query's; nil libraries means all.
+	// exclude and libraries come from the query; nil libraries means all of them.
 	exclude   map[key]struct{}
 	libraries map[concordat.LibraryID]bool
 }

@@ -105,9 +105,9 @@ func decodeFingerprints(dst []concordat.Fingerprint, b []byte) ([]concordat.Fing
 	return dst, nil
 }
 
-// appendSpans appends the stored form of the spans of one block: the distance of each from the end of the previous span (for the first,
-// from 0), and its length, as uvarints. If all spans of a block are empty and at 0, it appends nothing. The spans must be ordered and
-// disjoint.
+// appendSpans appends the stored form of the spans of one block, which is the distance of each from the end of the previous span (for the
+// first, from 0), and its length, as uvarints. If all spans of a block are empty and at 0, it appends nothing. The spans must be ordered
+// and disjoint.
 func appendSpans(b []byte, ss []concordat.Sentence) []byte {
 	none := true
 	for i := range ss {

@@ -37,7 +37,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 		if out != nil {
 			return out, nil
 		}
-		// The document has been removed from disk but not yet from memory: wait for the writer, then look again.
+		// The document has been removed from disk but not yet from memory, so wait for the writer, then look again.
 		if err := s.acquire(ctx, []key{k}); err != nil {
 			return nil, err
 		}

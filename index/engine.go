@@ -29,7 +29,7 @@ type engine struct {
 	dir     string // folder of Bleve's files
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
-	pacer   *pacer                 // nil: no pauses
+	pacer   *pacer                 // nil for no pauses
 	cause   atomic.Pointer[string] // why failed was closed
 	failed  chan struct{}          // closed when a background goroutine of scorch dies
 	failing sync.Once
@@ -200,7 +200,7 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	if o.early {
 		config["eventCallbackName"] = eventCallback
 	}
-	// Two workers suffice: our documents are already analysed, so the queue only passes them on.
+	// Two workers suffice, because our documents are already analysed, and the queue only passes them on.
 	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), closing: make(chan struct{}), log: o.log,
 		reads: o.readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
@@ -229,8 +229,8 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	return e, nil
 }
 
-// batch applies b atomically and returns once it is durable. After an error, b might still be applied: scorch keeps a batch in memory if
-// it cannot persist it, and persists it later. The method has tells whether it was applied.
+// batch applies b atomically and returns once it is durable. After an error, b might still be applied, because scorch keeps a batch in
+// memory if it cannot persist it, and persists it later. The method has tells whether it was applied.
 func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 type flight struct {
 	first int                     // index of the first fingerprint
 	asked []concordat.Fingerprint // the fingerprints
-	spans []span                  // with ProbeExact: spans of each level, fingerprint and band
+	spans []span                  // with ProbeExact, the spans of each level, fingerprint and band
 	out   []found                 // grouped by fingerprint
 	ends  [ahead]int              // end of each fingerprint's entries in out
 }

@@ -78,7 +78,7 @@ func readHeader(dir string) (*header, error) {
 	return h, nil
 }
 
-// openHeader is readHeader for a process that will write: it ensures that the header is on disk. A header from a crashed process might be
+// openHeader is readHeader for a process that will write; it ensures that the header is on disk. A header from a crashed process might be
 // only in the system's cache, and a folder with segments but no header is refused.
 func openHeader(dir string) (*header, error) {
 	h, err := readHeader(dir)

@@ -42,7 +42,7 @@ func (s *Shard) load() error {
 	if err != nil {
 		return err
 	}
-	// Allocate for full blocks: growing would copy, and the system never provides pages that are not touched.
+	// Allocate for full blocks, because growing would copy, and the system never provides pages that are not touched.
 	l := &loader{metas: make(map[uint32]*meta), fps: make([]concordat.Fingerprint, 0, min(entries, maxRoom)*blockSentences)}
 	err = guard(func() error { return visitStored(snapshot, l.visit) })
 	if err != nil {

@@ -16,7 +16,7 @@ type found struct {
 	distance int    // in bits
 }
 
-// span is a range of positions of one band to be scanned.
+// span is a range of positions of one band to scan.
 type span struct {
 	lo, hi  uint32
 	bits    int32  // number of differing bits in the band itself; -1 if it varies by entry
@@ -46,8 +46,9 @@ type lookup struct {
 
 // search appends to k.out the entries of l that the probe reaches from f within k.most bits, not yet resolved.
 //
-// Look-ups wait for memory, not for arithmetic: search touches all groups, then computes the spans, then touches both ends of each span,
-// and then scans them all. The loads of a stage are independent of each other, so the processor can have many in progress at once.
+// Because look-ups wait for memory rather than arithmetic, search touches all groups, then computes the spans, then touches both ends of
+// each span, and then scans them all. The loads of a stage are independent of each other, so the processor can have many in progress at
+// once.
 func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 	if len(l.first) == 0 {
 		return
@@ -89,7 +90,7 @@ func (k *lookup) limit(lo, hi uint32) uint32 {
 	return hi
 }
 
-// nearSpans fills spans with the non-empty ranges of a band to be scanned, and returns their number.
+// nearSpans fills spans with the non-empty ranges of a band to scan, and returns their number.
 func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 	spans = spans[:cap(spans)]
 	n := 0

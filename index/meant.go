@@ -13,7 +13,7 @@ type Meant uint8
 // These are the values of Meant.
 const (
 	MeantUnknown Meant = iota // cells are unknown, for example because the site indexes without meaning
-	MeantNone                 // the document has no cells: its library has none, or it contains no prose
+	MeantNone                 // the document has no cells, because its library has none or it contains no prose
 	MeantCells
 )
 
@@ -22,7 +22,7 @@ type UnfitQuery struct {
 	Library concordat.LibraryID
 	Want    Meant
 	After   concordat.DocumentID // list only documents after this one
-	Limit   int                  // maximum length of Documents; 0: list none
+	Limit   int                  // maximum length of Documents; 0 lists none
 }
 
 // Unfit describes documents of a library that are not, or might not be, indexed by meaning as required.

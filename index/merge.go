@@ -106,7 +106,7 @@ func number(ts []termDoc) []termDoc {
 	return ts[:n]
 }
 
-// addFingerprints records the bands of the next document, to be numbered later.
+// addFingerprints records the bands of the next document, which are numbered later.
 func (w *segmentWriter) addFingerprints(fps []concordat.Fingerprint) error {
 	doc := uint32(len(w.ids))
 	if w.sink != nil {

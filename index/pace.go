@@ -26,7 +26,7 @@ var (
 
 // pacer makes one engine's persister pause. A nil pacer does nothing.
 type pacer struct {
-	hurry  chan struct{} // capacity 1: ends the next pause at once
+	hurry  chan struct{} // capacity 1; ends the next pause at once
 	closed chan struct{}
 }
 

@@ -13,7 +13,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// plugin is zap v17 with a faster way to create segments from our own documents. The file format is unchanged: zap opens, searches and
+// plugin is zap v17 with a faster way to create segments from our own documents. The file format is unchanged, so zap opens, searches and
 // merges these segments. Before writing, zap creates a map entry, a bitmap and two streams for every term. Almost all our terms have one
 // document, which the format can store inside the dictionary, so we only need to sort the terms. Zap stores documents in the dictionary
 // only when it merges, so our unmerged segments are smaller than zap's.
@@ -94,8 +94,8 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 
 // MergeUsing writes the live documents of the segments to a new segment at path. It copies stored fields, recomputes band terms from the
 // stored fingerprints with new occurrence numbers, so that almost all have one document again, and merges the terms of texts from the
-// sorted dictionaries. It does not merge a segment whose bytes have changed, since the result would have a valid checksum: the engine
-// fails instead.
+// sorted dictionaries. If a segment's bytes have changed, the engine fails instead of merging it, because the result would have a valid
+// checksum.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter,
 	config map[string]any) ([][]uint64, uint64, error) {
 	if err := verifySegments(segs); err != nil {

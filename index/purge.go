@@ -26,7 +26,7 @@ const (
 	purgeWait = 2 * time.Minute
 )
 
-// Purge removes the bytes of deleted and replaced documents from the disk: it rewrites every segment, as Merge does, and returns when the
+// Purge removes the bytes of deleted and replaced documents from the disk; it rewrites every segment, as Merge does, and returns when the
 // old files are gone. It fails with concordat.ErrUnavailable if readers keep the files for minutes; calling it again is safe.
 func (s *Shard) Purge(ctx context.Context) error {
 	done, err := s.use()

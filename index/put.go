@@ -23,7 +23,7 @@ const batchSentences = 2000
 const batchText = 4 << 20
 
 // Put stores the profiles; each replaces the whole document of its Ref. On return, they are on disk and visible to Match. If a call has
-// two profiles with one Ref, the last one counts. Calls may run concurrently; those that change the same document run one after another.
+// two profiles with one Ref, the last one counts. Calls may run concurrently; calls that change the same document run one after another.
 // Put checks ctx between batches of about 2,000 sentences. Errors: ErrScheme, ErrInvalid (nothing was stored), ErrDiskFull (some profiles
 // may be stored; free space and repeat), ErrUnavailable.
 func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
@@ -271,7 +271,7 @@ func (m *meta) document(number uint32) *document {
 	return d
 }
 
-// Delete deletes the documents and ignores missing ones. The deletion is on disk on return.
+// Delete deletes the documents and ignores missing ones. When Delete returns, the deletion is on disk.
 func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	done, err := s.use()
 	if err != nil {

@@ -37,13 +37,13 @@ var segmentFields = func() []segmentField {
 type segmentField struct {
 	name    string
 	options bleve.FieldIndexingOptions
-	band    int // -1: not a band
+	band    int // -1 if not a band
 }
 
 // segmentWriter writes one zap v17 segment without its footer, which zap adds; zap.md of zapx v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
-	sink    *sink    // receives b when it becomes long; nil: everything stays in b
+	sink    *sink    // receives b when it becomes long; if nil, everything stays in b
 	offsets []uint64 // positions of each document's stored fields
 	ids     []string
 	terms   [concordat.Bands][]termDoc
@@ -52,7 +52,7 @@ type segmentWriter struct {
 	words func() wordLists
 
 	renumber           bool          // whether terms come from addFingerprints
-	closed             chan struct{} // closed when the segment is no longer wanted; nil: always wanted
+	closed             chan struct{} // closed when the segment is no longer wanted; nil if it is always wanted
 	scratch            []termDoc
 	dict               fst.Writer
 	meta, data, packed []byte    // reused
@@ -173,8 +173,8 @@ func (w *segmentWriter) write() (stored, sections uint64, err error) {
 // termDoc pairs a document with one of its terms: the three bytes of a band term as a number, or 0 for its identity.
 type termDoc struct{ term, doc uint32 }
 
-// sortTerms sorts pairs by a term of the given number of bits, which must be even and at most 24, and keeps the order of equal terms: two
-// passes of a radix sort. The result is in one of the two slices, which must have equal length.
+// sortTerms sorts pairs by a term of the given number of bits, which must be even and at most 24, and keeps the order of equal terms, in
+// two passes of a radix sort. The result is in one of the two slices, which must have equal length.
 func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
 	var counts [1<<12 + 1]uint32
 	half := bits / 2
@@ -293,15 +293,15 @@ func (w *segmentWriter) dictionary(dict []byte) uint64 {
 	w.uvarint(uint64(len(dict)))
 	w.b = append(w.b, dict...)
 	address := w.pos()
-	w.uvarint(math.MaxUint64) // start of doc values: none
-	w.uvarint(math.MaxUint64) // end of doc values: none
+	w.uvarint(math.MaxUint64) // no start of doc values
+	w.uvarint(math.MaxUint64) // no end of doc values
 	w.uvarint(at)
 	w.drain(false)
 	return address
 }
 
-// dictOptions gives the dictionary builder a small cache of shared nodes: band nodes rarely repeat, and searching a large cache costs
-// more than it saves. Zero would crash vellum v1.2.0.
+// dictOptions gives the dictionary builder a small cache of shared nodes, because band nodes rarely repeat, and searching a large cache
+// costs more than it saves. Zero would crash vellum v1.2.0.
 var dictOptions = &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 64, RegistryMRUSize: 2}
 
 // normBits is zap's norm for a field of length 1.

@@ -27,14 +27,14 @@ type Options struct {
 	// ReadOnly opens an existing shard without changing a byte; Put, Delete and Merge are refused. Several readers can share a folder,
 	// but not with a writer.
 	ReadOnly bool
-	// Logged opens the shard as a mirror of a write-ahead log: only Apply changes it, and Put and Delete are refused.
+	// Logged opens the shard as a mirror of a write-ahead log, which only Apply changes; Put and Delete are refused.
 	Logged bool
 	// Warm stores the data derived on opening in a file, so that the next opening takes a tenth of the time. The file takes about 80
 	// bytes per sentence. Close writes it for 100,000 sentences or more; the first change removes it.
 	Warm bool
 	// StockSegments leaves writing and merging of segments to Bleve, which takes about eight times as long and more space. Answers are
-	// the same. The option can differ from one opening to the next: existing segments work either way, and Purge rewrites them. It is for
-	// operators who do not trust our writer; Build has no other writer and refuses the option.
+	// the same. The option can differ from one opening to the next, because existing segments work either way, and Purge rewrites them.
+	// It is for operators who do not trust our writer; Build has no other writer and refuses the option.
 	StockSegments bool
 	// tableLeast replaces these 100,000 sentences in tests.
 	tableLeast int
@@ -52,7 +52,7 @@ type Shard struct {
 	lock   *os.File
 	engine *engine
 
-	// reserve is the number of bytes to keep free on disk: with less, Put is refused, since Bleve's root file is memory-mapped and a full
+	// reserve is the number of bytes to keep free on disk; with less, Put is refused, since Bleve's root file is memory-mapped and a full
 	// disk can crash the process there. Tests lower it.
 	reserve uint64
 
@@ -193,8 +193,8 @@ func (s *Shard) use() (done func(), err error) {
 	return s.using.RUnlock, nil
 }
 
-// Merge reduces Bleve to one segment and the derived table to one level, the smallest and fastest form. It rewrites the whole shard and
-// needs as much free disk space again; queries and writers continue.
+// Merge reduces Bleve to one segment and the derived table to one level, the smallest and fastest form. It rewrites the whole shard,
+// which needs additional free disk space of the same size; queries and writers continue.
 func (s *Shard) Merge(ctx context.Context) error {
 	done, err := s.use()
 	if err != nil {

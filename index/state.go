@@ -27,9 +27,9 @@ type document struct {
 	words     int              // number of term occurrences
 	meant     bool             // whether its cells are known
 	cellCount int              // number of its cells in the cell table
-	cells     []concordat.Cell // cells to be added to the cell table
-	// spans is the stored form of the spans, block by block; blocks holds where each begins and is nil for a single block. They take
-	// about four bytes per sentence and save a match from reading the disk.
+	cells     []concordat.Cell // cells not yet added to the cell table
+	// spans is the stored form of the spans, block by block; blocks holds the start of each and is nil for a single block. They take
+	// about four bytes per sentence, and spare a match from reading the disk.
 	spans  []byte
 	blocks []uint32
 }
@@ -105,7 +105,7 @@ const (
 	// manyFresh is the number of fresh sentences at which Put builds a level itself. Without queries, fresh sentences and the dead ones
 	// among them would otherwise grow without bound.
 	manyFresh = 1 << 18
-	// fanout is the minimum ratio between the sizes of a level and the next. Whenever the size grows by a factor of fanout, every
+	// fanout is the minimum ratio between the sizes of a level and the next one. Whenever the size grows by a factor of fanout, every
 	// sentence is moved about fanout times.
 	fanout = 4
 )
@@ -160,7 +160,7 @@ func (s *state) library(id concordat.LibraryID) uint32 {
 	return n
 }
 
-// commit makes a batch visible at once: it removes the documents of the keys and adds the given documents, whose fingerprints are in fps,
+// commit makes a batch visible at once; it removes the documents of the keys and adds the given documents, whose fingerprints are in fps,
 // in the same order. It builds levels if there are many fresh entries.
 func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
 	sentences, cells := s.enterBatch(gone, added, fps)
@@ -194,7 +194,7 @@ func (s *state) enterBatch(gone []key, added []*document, fps []concordat.Finger
 	return len(s.view.fresh), len(s.cells.fresh)
 }
 
-// kill marks the document of k as dead from the current epoch on. mu is held.
+// kill marks the document of k as dead starting with the current epoch. mu is held.
 func (s *state) kill(k key) {
 	d, ok := s.byKey[k]
 	if !ok {
@@ -274,8 +274,8 @@ func (s *state) consolidate() {
 	s.rebuildCells(true)
 }
 
-// rebuild merges the fresh sentences of v into a level, together with all levels or with those last levels that are less than fanout
-// times as large. building is held.
+// rebuild merges the fresh sentences of v into a level, together with all levels or only with the last ones, if these are less than
+// fanout times as large. building is held.
 func (s *state) rebuild(v view, all bool) {
 	keep, n := len(v.levels), len(v.fresh)
 	s.mu.Lock()

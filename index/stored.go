@@ -140,7 +140,7 @@ func ranges(p concordat.Probe, v uint32) [][2]uint32 {
 
 // collect adds to blocks the live blocks with a band value from lo to hi.
 func (s *storedSegment) collect(band int, lo, hi uint32, blocks *roaring.Bitmap) error {
-	var end []byte // nil: to the last term
+	var end []byte // nil for no upper limit
 	if hi < values-1 {
 		end = appendTerm(nil, hi+1, 0)
 	}

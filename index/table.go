@@ -16,7 +16,7 @@ import (
 type occurrence struct{ doc, ordinal uint32 }
 
 // level is an immutable table of many sentences. Identical fingerprints form one entry with a list of occurrences. Entries are ordered by
-// the value of band 0. Fingerprints themselves are not stored: a band's bucket and the remaining bits stored in it form the whole
+// the value of band 0. Fingerprints themselves are not stored, because a band's bucket and the remaining bits stored in it form the whole
 // fingerprint.
 type level struct {
 	// first holds the occurrence of each entry or, if it has several, their position: ordinal is many plus their number, and doc their
@@ -27,10 +27,10 @@ type level struct {
 	bands     [concordat.Bands]band
 }
 
-// many exceeds every ordinal: a document has at most maxSentences sentences.
+// many exceeds every ordinal, because a document has at most maxSentences sentences.
 const many = 1 << 31
 
-// occs returns the occurrences of an entry, in order: later documents have higher slots.
+// occs returns the occurrences of an entry, in order, because later documents have higher slots.
 func (l *level) occs(entry uint32) []occurrence {
 	o := l.first[entry]
 	if o.ordinal&many == 0 {
@@ -60,7 +60,7 @@ type band struct {
 	groups []group      // one per value of the upper 16 bits
 	big    [][17]uint32 // bucket starts, and the end of the last, of groups that need them
 	recs   []byte       // the other 80 bits of each entry, recBytes long, little-endian
-	ids    []uint32     // entry at each position; nil in band 0, where they are equal
+	ids    []uint32     // entry at each position; nil in band 0, where entry and position are equal
 }
 
 // group holds the positions of the buckets of 16 neighbouring values: bucket k ends at base+ends[k] and begins where the previous one
@@ -116,8 +116,8 @@ func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 }
 
 // newLevel returns a table of the sentences and retains neither slice. fps and occs correspond to each other, in any order. It takes
-// linear time, except for sorting fingerprints that share a band. It needs 64 bytes per sentence besides the slices until they are no
-// longer used and, if the caller drops them, about 115 in all afterwards.
+// linear time, except for sorting fingerprints that share a band. While it uses the slices, it needs 64 bytes per sentence in addition to
+// them; afterwards, if the caller drops them, it needs about 115 in all.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
 	entries := l.collapse(fps, occs)
@@ -352,7 +352,7 @@ func (l *level) bytes() int64 {
 	return int64(n)
 }
 
-// reaches reports whether the probe finds g from f: some band is equal, or differs in one nibble.
+// reaches reports whether the probe finds g from f, that is, whether some band is equal or differs in one nibble.
 func reaches(p concordat.Probe, f, g concordat.Fingerprint) bool {
 	for i := range concordat.Bands {
 		if bandReaches(p, f.Band(i)^g.Band(i)) {

@@ -22,7 +22,7 @@ import (
 )
 
 // The file "table" stores the derived data while the shard is closed or unchanged; a start that finds the file is warm. It is only a
-// copy: a key identifies the exact segments and deletions from which it was made, and a checksum covers every byte. A file that differs
+// copy; a key identifies the exact segments and deletions from which it was made, and a checksum covers every byte. A file that differs
 // in any respect is removed and its content derived again. The first change of a document removes the file, so it never contains a
 // deleted document; Close writes it again.
 
@@ -116,7 +116,7 @@ func (c *tableCounts) size(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// nativeLittle reports whether the machine is little-endian: arrays are written in native order, so big-endian machines have no file.
+// nativeLittle reports whether the machine is little-endian; arrays are written in native order, so big-endian machines have no file.
 var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // raw returns the bytes of s, sharing its memory.
@@ -423,8 +423,8 @@ func (s *Shard) keepsTable() bool {
 		e.err() == nil && s.logged.settled()
 }
 
-// saveTable writes the file for the next start, after the shard's engine is closed: only then is it certain which segments that start
-// will find.
+// saveTable writes the file for the next start, after the shard's engine is closed, because only then is it certain which segments that
+// start will find.
 func (s *Shard) saveTable() error {
 	st, err := preflight(s.engine.dir, 0)
 	if err != nil {
@@ -434,7 +434,7 @@ func (s *Shard) saveTable() error {
 		return errors.New("not all that was applied is on disk")
 	}
 	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
-		return nil // the file still matches: no segments were merged in the background
+		return nil // the file still matches, because no segments were merged in the background
 	}
 	key := tableKey(s.header(), st)
 	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) ||

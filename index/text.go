@@ -157,7 +157,7 @@ type textSearch struct {
 	sources map[uint32]source
 }
 
-// source describes a document as in an answer.
+// source describes a document for an answer.
 type source struct {
 	ref    concordat.Ref
 	title  string

@@ -110,7 +110,7 @@ const (
 	scrubRate  = 50 << 20
 )
 
-// verifyOpening verifies segments before anything is read from them: any suspect, and others up to most bytes in all.
+// verifyOpening verifies segments before anything is read from them, namely any suspect one, and others up to most bytes in all.
 func verifyOpening(dir string, paths []string, most int64) error {
 	suspected, err := os.ReadFile(filepath.Join(filepath.Dir(dir), suspectName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,8 +166,8 @@ func (e *engine) pace(n int) error {
 	}
 }
 
-// scrubOnce verifies the engine's current segments; those replaced by a merge may be gone. It keeps none of them in use, since Purge
-// waits until their files are gone. It calls pace with the number of bytes of each part.
+// scrubOnce verifies the engine's current segments; those replaced by a merge may be gone. It does not keep any of them in use, since
+// Purge waits until their files are gone. It calls pace with the number of bytes of each part.
 func (e *engine) scrubOnce(pace func(int) error) error {
 	paths, err := e.segmentPaths()
 	if err != nil {

@@ -5,7 +5,7 @@ import "github.com/blevesearch/bleve/v2/index/scorch"
 // visitStored calls visit with the identity and the stored fields of every live Bleve document, in no particular order. The bytes are
 // valid only during the call.
 //
-// Copy values immediately: zap passes their buffer to the next reader, for example the merger, as soon as VisitDocument returns.
+// Copy values immediately, because zap passes their buffer to the next reader, for example the merger, as soon as VisitDocument returns.
 func visitStored(s *scorch.IndexSnapshot, visit func(id []byte, fields map[string][]byte) error) error {
 	fields := make(map[string][]byte, 4)
 	for _, seg := range s.Segments() {

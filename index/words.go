@@ -145,7 +145,7 @@ func (f *freshWords) next() (uint32, []posting, bool, error) {
 	return term, f.list, true, nil
 }
 
-// sortWords sorts by term and keeps the order of equal terms: three passes of a radix sort.
+// sortWords sorts by term and keeps the order of equal terms, in three passes of a radix sort.
 func sortWords(ws []freshWord) []freshWord {
 	const digit = 11
 	scratch := make([]freshWord, len(ws))

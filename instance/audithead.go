@@ -46,8 +46,8 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 	return id.SignHead(uint64(end.Seq), hash, now)
 }
 
-// KeptHead returns the audit head that the site last signed and stored outside the store; if there is none, ok is false. If no card of
-// the site verifies the head, it fails with concordat.ErrCorrupt.
+// KeptHead returns the audit head that the site last signed and stored outside the store; ok is false if there is none. If no card of the
+// site verifies the head, it fails with concordat.ErrCorrupt.
 func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
 	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {

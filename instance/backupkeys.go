@@ -37,7 +37,7 @@ type backupKeys struct {
 	Identity  []byte `json:"identity,omitempty"`  // encrypted with a passphrase
 }
 
-// BackupEncryption returns the encryption for a backup: for the given recipients if any, otherwise with the given passphrase, or by
+// BackupEncryption returns the encryption for a backup, for the given recipients, if any, otherwise with the given passphrase, or by
 // default with the previous one. replaced reports whether the given passphrase replaces an earlier one. Without any of these, it fails
 // with ErrNoBackupKey.
 func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,

@@ -56,7 +56,7 @@ type BatchFolders struct{ o *Instance }
 // Name returns the name for these folders in receipts.
 func (BatchFolders) Name() string { return BatchesName }
 
-// Erase does nothing: a batch's data about a check is removed before the check.
+// Erase does nothing, because a batch's data about a check is removed before the check.
 func (BatchFolders) Erase(context.Context, concordat.TaskID, []string) (int, error) { return 0, nil }
 
 // Tidy removes the folders of batches that no longer exist.

@@ -65,7 +65,7 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 	return next, s, keyfile.Replace(filepath.Join(o.Dir, ClusterName, centralName), b)
 }
 
-// firstSettings applies the settings before any part of the node starts, so that no setting has to wait for a restart.
+// firstSettings applies the settings before any part of the node starts, so that no setting waits for a restart.
 func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
@@ -88,7 +88,7 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 }
 
 // ApplyPolicies sets the policies in the settings, creates missing libraries, and releases libraries that are no longer in the settings.
-// Several nodes can call it at the same time: an older version never overrides a newer one.
+// Several nodes can call it at the same time, because an older version never overrides a newer one.
 func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil

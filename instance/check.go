@@ -55,8 +55,8 @@ type IndexState struct {
 	Documents int      `json:"documents"`
 	Sentences int      `json:"sentences"`
 	Fault     string   `json:"fault,omitempty"` // error from Verify
-	Missing   int      `json:"missing"`         // in the catalogue but not in the index
-	Extra     int      `json:"extra"`           // in the index but not in the catalogue
+	Missing   int      `json:"missing"`         // number of documents in the catalogue but not in the index
+	Extra     int      `json:"extra"`           // number of documents in the index but not in the catalogue
 	Some      []string `json:"some,omitempty"`  // examples of both, as LIBRARY/DOCUMENT
 	// Numbers of documents that lack meaning cells, might lack them, or have superfluous ones.
 	Lacking     int `json:"lacking"`
@@ -73,7 +73,7 @@ const maxNamed = 20
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
 	st := o.shard.Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document enters the index before the catalogue when added, and leaves the index first when deleted. With writers blocked during
+	// When added, a document enters the index before the catalogue; when deleted, it leaves the index first. With writers blocked during
 	// the two readings, only interrupted work can cause a difference.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}

@@ -14,7 +14,7 @@ import (
 	"concordat/site/retain"
 )
 
-// Now returns the current configuration. Read keys that can change while the site runs from Now each time.
+// Now returns the current configuration. Read a key that can change while the site runs from Now whenever it is needed.
 func (o *Instance) Now() *config.Config {
 	if c := o.Live.Load(); c != nil {
 		return c
@@ -67,7 +67,7 @@ func Extraction(c *config.Config) sandbox.Options {
 	}
 }
 
-// missingPart returns a file of a site that dir lacks, and another that it contains; both are empty if it contains none.
+// missingPart returns a file of a site that dir lacks, and another that it contains; both are empty if it contains no file of a site.
 func missingPart(dir string) (missing, there string) {
 	has := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))

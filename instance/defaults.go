@@ -31,8 +31,8 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the wanted section template; "none" means none. By default, it is the template that all the given libraries use
-// for their documents, since new submissions have the same form as earlier ones.
+// SectionTemplate returns the wanted section template; "none" selects no template. By default, it is the template that all the given
+// libraries use for their documents, since new submissions have the same form as earlier ones.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)
 	if wanted == NoTemplate && all[wanted] == nil {
@@ -58,8 +58,8 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 // NoTemplate means that no section template is used, whatever the libraries specify.
 const NoTemplate = "none"
 
-// Forward returns which sentences to ask partners about, as specified by the check, otherwise by the strictest of its libraries,
-// otherwise by the site's configuration. A check of all libraries lists none.
+// Forward returns which sentences to ask partners about, as specified by the check or, by default, by the strictest of its libraries or
+// by the site's configuration. A check of all libraries lists no libraries.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {
 		return wanted, nil

@@ -43,7 +43,7 @@ func (o *Instance) Encoder() Encoder {
 	return nil
 }
 
-// UseEncoder starts using the encoder specified by the current configuration, or the installed one. It closes the previous encoder:
+// UseEncoder starts using the encoder specified by the current configuration, or the installed one. It closes the previous encoder;
 // checks still using it fall back to the table's leads and report this.
 func UseEncoder(o *Instance, log *slog.Logger) error {
 	e, err := NewEncoder(o.Dir, o.Now(), log)
@@ -60,7 +60,7 @@ func UseEncoder(o *Instance, log *slog.Logger) error {
 // EncoderName is the site's folder for its installed encoder.
 const EncoderName = "encoder"
 
-// sharedEncoders is where the machine's administrator can install one for all sites.
+// sharedEncoders is where the machine's administrator can install an encoder for all sites.
 const sharedEncoders = "/usr/lib/concordat/encoder"
 
 // InstalledEncoder returns the folder of the encoder installed for the site in dir; empty if none is.
@@ -68,7 +68,7 @@ func InstalledEncoder(dir string) string {
 	return managed.Installed(filepath.Join(dir, EncoderName), sharedEncoders)
 }
 
-// NewEncoder returns the encoder configured for the site in dir, otherwise the installed one, or nil if there is neither. It does not
+// NewEncoder returns the encoder configured for the site in dir, or else the installed one, or nil if there is neither. It does not
 // connect or start anything. The caller closes the encoder if it is an io.Closer.
 func NewEncoder(dir string, c *config.Config, log *slog.Logger) (Encoder, error) {
 	o := c.Meaning.Encoder.Remote()

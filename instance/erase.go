@@ -7,7 +7,7 @@ import (
 	"concordat/site/retain"
 )
 
-// Eraser returns the Eraser that performs deletions on the site, whose index this process has open. sign signs receipts; see
+// Eraser returns the Eraser that performs deletions on the site, whose index must be open in this process. sign signs receipts; see
 // retain.Options.
 func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog.Logger) *retain.Eraser {
 	return retain.New(o.Site, retain.Options{

@@ -77,7 +77,7 @@ func NoteProfiles(ctx context.Context, db *store.DB, profiles []*concordat.Profi
 	return nil
 }
 
-// These limit how many documents, and bytes of their texts, are indexed together in the background, since other writes have to wait.
+// These limit how many documents, and bytes of their texts, are indexed together in the background, because other writes have to wait.
 const (
 	fitAtOnce = 50
 	fitBytes  = 1 << 20

@@ -61,7 +61,7 @@ type Instance struct {
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
-	// With WithIndex, one of two is set: shard, together with the lock, or remote if another process serves the site.
+	// With WithIndex, one of these is set: shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
 	// Node replaces shard in the serving process of a site with several machines.
@@ -79,17 +79,17 @@ type Instance struct {
 	Since      time.Time                      // when this process acquired the lock
 	Settled    site.Settled                   // work reconciled on opening
 	Flags      map[string]string              // configuration keys set by a flag, with the flag
-	Live       atomic.Pointer[config.Config]  // Config with later changes; nil: none
-	Next       atomic.Pointer[config.Config]  // configuration after the next start; nil: unchanged
+	Live       atomic.Pointer[config.Config]  // Config with later changes; nil if there are none
+	Next       atomic.Pointer[config.Config]  // configuration after the next start; nil if unchanged
 	Central    atomic.Int64                   // version of the settings for all nodes included in Live
-	Watch      *zk.Session                    // session that reports these settings; nil: none
+	Watch      *zk.Session                    // session that reports these settings; nil if there is none
 	Deleting   atomic.Bool                    // whether this process performs deletions for all nodes
-	panics     atomic.Pointer[compare.Panics] // where panics are recorded; nil: in the log
+	panics     atomic.Pointer[compare.Panics] // where panics are recorded; nil for the log
 	keystore   atomic.Int64                   // version of the folder's copy of the shared keystore
-	encoding   atomic.Pointer[encoding]       // encoder in use; nil: none
-	vectors    atomic.Pointer[encoded.Index]  // index of its vectors; nil: none
+	encoding   atomic.Pointer[encoding]       // encoder in use; nil if there is none
+	vectors    atomic.Pointer[encoded.Index]  // index of its vectors; nil if there is none
 	opening    sync.Mutex                     // held while opening or closing vectors
-	changed    chan struct{}                  // receives when documents have been added
+	changed    chan struct{}                  // receives a value when documents have been added
 	setting    sync.Mutex                     // held while changing the configuration file
 }
 
@@ -105,7 +105,7 @@ const (
 
 // Options specify how to open a site.
 type Options struct {
-	Ask        Ask  // prompts for the keystore's passphrase; nil: no prompt
+	Ask        Ask  // prompts for the keystore's passphrase; nil for no prompt
 	Supervised bool // a service manager restarts the process when it ends
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// filesToJoin returns the files that another machine of this site needs: the configuration with the files that it references, and the
-// keys. The keystore itself is in the store.
+// filesToJoin returns the files that another machine of this site needs: the configuration, the files that it references, and the keys.
+// The keystore itself is in the store.
 func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))
 	if err != nil {

@@ -40,7 +40,7 @@ type Keystore struct {
 	Secret crypto.Secret
 	// Shared, unless nil, contains the keystore shared by all nodes of the site; the file is then this node's copy.
 	Shared *store.DB
-	opens  *crypto.Secret // secret after an Update; nil: Secret
+	opens  *crypto.Secret // secret after an Update; nil if it stays the same
 }
 
 // OpenKeystore opens the site's keystore; see the function OpenKeystore.
@@ -118,7 +118,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 	return crypto.Secret{}, Usagef("no key for the keystore: %s does not exist; name it with %s", strings.Join(paths, " or "), KeyFileVariable)
 }
 
-// PassphraseFrom reads a passphrase from the first line of a file, which must be readable only by its owner.
+// PassphraseFrom reads a passphrase from the first line of a file that only its owner may be able to read.
 func PassphraseFrom(path string) (crypto.Secret, error) {
 	b, err := readSmall(path, maxSecret)
 	if err != nil {
@@ -131,7 +131,7 @@ func PassphraseFrom(path string) (crypto.Secret, error) {
 	return crypto.Passphrase([]byte(line)), nil
 }
 
-// RawKeyFrom reads a key of 32 bytes from a file, which must be readable only by its owner.
+// RawKeyFrom reads a key of 32 bytes from a file that only its owner may be able to read.
 func RawKeyFrom(path string) (crypto.Secret, error) {
 	b, err := readSmall(path, maxSecret)
 	if err != nil {
@@ -146,7 +146,7 @@ func RawKeyFrom(path string) (crypto.Secret, error) {
 // maxSecret is the maximum size of a passphrase or key file, in bytes.
 const maxSecret = 4096
 
-// readSmall reads a small secret file, which must be readable only by its owner.
+// readSmall reads a small secret file that only its owner may be able to read.
 func readSmall(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -235,7 +235,7 @@ type Ask func(prompt string) (crypto.Secret, error)
 func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
 
 // SigningIdentity returns the identity that signs for the site in dir, or nil if it has no keys. A keystore protected by a passphrase
-// signs only if the passphrase is in a file: writing a report never prompts.
+// signs only if the passphrase is in a file, because writing a report never prompts.
 func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	b, err := keyfile.Bytes(filepath.Join(dir, KeystoreName))
 	if errors.Is(err, fs.ErrNotExist) {

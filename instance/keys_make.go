@@ -24,7 +24,7 @@ const (
 	RootExportSetting = "root key exported" // when the root key was exported
 )
 
-// CardFields returns the fields of a first card: the site's name, and no address.
+// CardFields returns the fields of a first card, with the site's name and no address.
 func (o *Instance) CardFields() crypto.CardFields {
 	return crypto.CardFields{Name: cardName(o), Modes: crypto.ModeSealed}
 }
@@ -63,9 +63,9 @@ func (o *Instance) NameCard(ctx context.Context, unnamed bool, by ...string) (ma
 }
 
 // EnsureKeys makes keys and a card without an address for a site that has never had keys, so that all its documents are signed, starting
-// with the first report. made reports whether it did. It does nothing for a site that had keys before or has partners that know it by its
-// keys: those keys must be restored from a backup. It also does nothing for a site with several machines, since every machine needs the
-// keystore's key.
+// with the first report. made reports whether it did. It does nothing for a site that had keys before, or that has partners who know it
+// by its keys; those keys must be restored from a backup. It also does nothing for a site with several machines, since every machine
+// needs the keystore's key.
 func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -224,7 +224,7 @@ type KeysState struct {
 	Site     crypto.SiteID
 	Made     bool      // keys exist and can be opened
 	Root     bool      // the keystore contains the root key
-	Exported time.Time // when the root key was exported; zero: never
+	Exported time.Time // when the root key was exported; zero for never
 	Asked    bool      // an administrator answered "not now"
 	Card     *crypto.Card
 }

@@ -35,7 +35,7 @@ func (w *Observer) Next(ctx context.Context) error {
 	}
 }
 
-// AwaitSelf waits until this node is live, and returns the address at which other nodes reach it and which admits new nodes.
+// AwaitSelf waits until this node is live, and returns its address, at which other nodes reach it and new nodes are admitted.
 func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) (coord.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, selfTime)
 	defer cancel()
@@ -60,7 +60,7 @@ type ClusterState struct {
 	View   coord.View          `json:"view"`   // the coordinator's last report
 	Nodes  []cluster.NodeState `json:"nodes"`  // this node and those that answered
 	Silent map[string]string   `json:"silent"` // live nodes that did not answer in time, with the reason
-	Store  string              `json:"store"`  // why the database is unusable; empty: it answers
+	Store  string              `json:"store"`  // why the database is unusable; empty if it answers
 }
 
 // LookAtCluster requests the state of the cluster from the coordinator of the site in dir and, in parallel, from the live nodes. It needs

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// Membership returns the store's record of a federation; for an unknown one, it returns a usage error.
+// Membership returns the store's record of a federation, or a usage error for an unknown one.
 func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
 	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func Members(m store.Membership) []concordat.SiteID {
 	return sites
 }
 
-// Library returns the named library; for an unknown one, it returns a usage error that lists the existing ones.
+// Library returns the named library; for an unknown name, it returns a usage error that lists the existing libraries.
 func (o *Instance) Library(ctx context.Context, name string) (store.Library, error) {
 	l, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
 	if !errors.Is(err, concordat.ErrNotFound) {

@@ -32,7 +32,7 @@ func (o *Instance) meant(l *store.Library) index.Meant {
 }
 
 // Unfit returns documents of a library that are not indexed by meaning as the configuration and the library's policy require. It returns
-// those after the given one, ordered by identity, at most limit. It fails like cluster.Renewer.
+// at most limit documents after the given one, ordered by identity. It fails like cluster.Renewer.
 func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
 	x, ok := o.Index.(cluster.Renewer)
 	if !ok {

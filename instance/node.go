@@ -65,8 +65,8 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 }
 
 // ZookeeperAddress parses zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark. The parameters account, ca,
-// certificate and key are files for the account and for TLS; with only tls=yes, the system's authorities apply. The parameter timeout is
-// the session timeout, for example 10s.
+// certificate and key are files for the account and for TLS; tls=yes alone selects the system's authorities. The parameter timeout is the
+// session timeout, for example 10s.
 func ZookeeperAddress(address string) (o zk.Options, err error) {
 	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // an address with several hosts is not a URL
 	servers, root, _ := strings.Cut(place, "/")
@@ -182,7 +182,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	return nil
 }
 
-// Version returns the version that the program was built from, or "".
+// Version returns the version from which the program was built, or "".
 func Version() string {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		return b.Main.Version
@@ -190,8 +190,8 @@ func Version() string {
 	return ""
 }
 
-// mayJoin checks that this machine is a member before registering its name anywhere: a removed machine must not prevent others from using
-// the name.
+// mayJoin checks that this machine is a member before registering its name anywhere, because a removed machine must not prevent others
+// from using the name.
 func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	look, err := o.Coordinator(ctx, "")
 	if err != nil {

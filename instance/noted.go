@@ -56,8 +56,8 @@ func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 
 // Delete implements concordat.Index.
 func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
-	// Delete their vectors first, so that vectors never outlive their documents, and once more in case they were being made in the
-	// meantime.
+	// Delete the documents' vectors first, so that vectors never outlive their documents, and then again, because they may be created in
+	// the meantime.
 	err := forgetVectors(ctx, n.o, refs)
 	if err == nil {
 		err = n.Index.Delete(ctx, refs...)
@@ -96,9 +96,9 @@ func noteIndex(ctx context.Context, o *Instance) error {
 	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
 }
 
-// compareIndex sets indexNote, the name of the index in the store's records, and returns by how many changes the index is ahead of them,
-// or 0 if there are no records. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once, before
-// the first change.
+// compareIndex sets indexNote, the name of the index in the store's records, and returns how many changes the index is ahead of them, or
+// 0 if there are no records. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once, before the
+// first change.
 func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	path := filepath.Join(o.Dir, IndexName, "00", identityName)
 	if o.shard.Stats().Documents == 0 {
@@ -140,7 +140,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 }
 
 // RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is empty or missing. An
-// index with an identity has lost nothing unnoticed, unless someone wrote an identity in order to continue without the documents.
+// index with an identity has lost nothing without notice, unless someone wrote an identity in order to continue without the documents.
 func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
 	if _, err := os.Lstat(filepath.Join(o.Dir, IndexName, "00", identityName)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -167,7 +167,7 @@ func identityOf(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		b = []byte(strings.ToLower(rand.Text()))
-		err = keyfile.Replace(path, b) // must survive a power failure, or the records would belong to a different index
+		err = keyfile.Replace(path, b) // this must survive a power failure; otherwise, the records would belong to a different index
 	}
 	if err == nil && len(b) == 0 || len(b) > 64 {
 		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))

@@ -15,8 +15,8 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// DateOf returns the date of a document: the given one or, if none is given, the date in its file. It ignores a date in the future, since
-// the clock was wrong or someone chose the date.
+// DateOf returns the date of a document: the given date or, if none is given, the date in its file. It ignores a date in the future,
+// since the clock was wrong or someone chose the date.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
 		return concordat.Date(given), concordat.DateGiven

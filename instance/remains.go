@@ -12,15 +12,15 @@ import (
 	"concordat/store"
 )
 
-// This file handles leftovers of interrupted work in a site's folder. The next process that has the folder to itself removes everything
+// This file handles what interrupted work leaves in a site's folder. The next process that has the folder to itself removes everything
 // that might contain text, and does so before a deletion is reported as complete; doctor lists the rest.
 
 // AddingPrefix begins the name of a file being added to a library; the file exists only briefly. Earlier versions used folders of that
 // name.
 const AddingPrefix = ".adding-"
 
-// ClearRemains removes what earlier processes left of additions, uploads and encrypted backups. The caller must have locked the site. If
-// another process is making an encrypted backup, that backup fails and can be repeated.
+// ClearRemains removes what earlier processes left behind of additions, uploads and encrypted backups. The caller must have locked the
+// site. If another process is making an encrypted backup, that backup fails and can be repeated.
 func (o *Instance) ClearRemains() error {
 	entries, err := os.ReadDir(o.Dir)
 	for _, e := range entries {

@@ -17,12 +17,12 @@ type Salvaged struct {
 	Asides  []cluster.Aside `json:"aside"`
 	Present int             `json:"present"` // documents on the site with the same text
 	Taken   int             `json:"taken"`   // in the catalogue but not in the index; added again or, with dry, to be added
-	// Unlisted documents are not in the catalogue: they were deleted, or never acknowledged. Replaced documents have a different, later
-	// text in the catalogue.
+	// Unlisted documents are not in the catalogue, because they were deleted or never acknowledged. Replaced documents have a different,
+	// later text in the catalogue.
 	Unlisted int      `json:"unlisted"`
 	Replaced int      `json:"replaced"`
 	Removed  bool     `json:"removed"`        // whether the copies were removed
-	Some     []string `json:"some,omitempty"` // some of those taken, as LIBRARY/DOCUMENT
+	Some     []string `json:"some,omitempty"` // some of the documents taken, as LIBRARY/DOCUMENT
 }
 
 // Salvage compares the documents in this machine's set-aside copies with the catalogue and the index, and again adds those that are in
@@ -109,12 +109,12 @@ func (out *Salvaged) judge(ctx context.Context, o *Instance, d *concordat.Docume
 	return true, nil
 }
 
-// AsidesOf returns the set-aside copies on the machine with the site's folder dir.
+// AsidesOf returns the set-aside copies on the machine whose site is in dir.
 func AsidesOf(dir string) ([]cluster.Aside, error) {
 	return cluster.Asides(filepath.Join(dir, IndexName, NodeDirName))
 }
 
-// NothingAside returns nil or, if the machine with the site's folder dir has set-aside copies, an error that explains what to do.
+// NothingAside returns nil or, if the machine whose site is in dir has set-aside copies, an error that explains what to do.
 func NothingAside(dir string) error {
 	asides, err := AsidesOf(dir)
 	if err == nil && len(asides) > 0 {

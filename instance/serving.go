@@ -84,7 +84,7 @@ type Status struct {
 	Metrics   string           `json:"metrics,omitempty"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
-	// Panics counts requests, checks and other work that ended in a panic since the start. Panicked is the time of the latest.
+	// Panics counts requests, checks and other work that ended in a panic since the start. Panicked is the time of the latest panic.
 	Panics   int       `json:"panics,omitempty"`
 	Panicked time.Time `json:"panicked,omitzero"`
 	// Federation is nil if the site does not listen for partners.

@@ -7,8 +7,8 @@ import (
 	"concordat/instance/config"
 )
 
-// SetListen sets the address for partners, which takes effect at the next start, in the configuration of a site with one machine; it does
-// not write an invalid configuration.
+// SetListen sets the address for partners in the configuration of a site with one machine; it does not write an invalid configuration,
+// and the address takes effect at the next start.
 func (o *Instance) SetListen(address string) error {
 	path := filepath.Join(o.Dir, ConfigName)
 	info, err := os.Stat(path)

@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// settledSetting is set once a site's whole index has been compared with its catalogue, because earlier versions did not record the work
+// settledSetting is set after a site's whole index has been compared with its catalogue, because earlier versions did not record the work
 // that they began.
 const settledSetting = "index.settled"
 
@@ -34,7 +34,7 @@ func (o *Instance) settle(ctx context.Context) error {
 			}
 		}
 	}
-	workers := []string{""} // work from when the site had one machine and might have used this store
+	workers := []string{""} // work begun when the site had one machine, which might have used this store
 	if o.Worker() != "" {
 		workers = append(workers, o.Worker())
 	}
@@ -87,8 +87,8 @@ func (o *Instance) settleWhole(ctx context.Context) error {
 	return nil
 }
 
-// extraRefs returns the documents in the index but not in the catalogue; it returns none if there are so many that the index must be
-// another site's.
+// extraRefs returns the documents in the index but not in the catalogue; it returns none if there are so many that the index must belong
+// to another site.
 func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
 	known := map[concordat.Ref]bool{}
 	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {

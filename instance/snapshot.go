@@ -122,7 +122,7 @@ func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 // BackupSetting is the setting with the time of the last backup.
 const BackupSetting = "backup made"
 
-// LastBackup returns the time of the last backup; zero: never.
+// LastBackup returns the time of the last backup; zero for never.
 func (o *Instance) LastBackup(ctx context.Context) (time.Time, error) {
 	text, err := o.Store.Setting(ctx, BackupSetting)
 	if errors.Is(err, concordat.ErrNotFound) {

@@ -16,7 +16,7 @@ import (
 func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot, err error) {
 	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	path := filepath.Join(to, StoreName)
-	// Copy the store in parallel with the shards: a database ends a transaction that is idle for too long.
+	// Copy the store in parallel with the shards, because a database ends a transaction that is idle for too long.
 	var g errgroup.Group
 	if err := os.MkdirAll(filepath.Join(to, IndexName), 0o700); err != nil {
 		return t, err
@@ -40,7 +40,8 @@ func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot,
 	return t, t.readCopy(ctx, path)
 }
 
-// HoldsShards reports whether the index in dir belongs to a node: the machine is one, or was restored and is about to become one.
+// HoldsShards reports whether the index in dir belongs to a node, either because the machine is one or because it was restored and is
+// about to become one.
 func HoldsShards(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, IndexName, NodeDirName, string(cluster.ShardName(0))))
 	return err == nil

@@ -36,7 +36,7 @@ func databasePassword(dir string, c *config.Config) (string, error) {
 	return secretLine(dir, "store.password_file", c.Store.PasswordFile)
 }
 
-// secretLine returns the first line of a key's file; a relative path starts at the site's folder.
+// secretLine returns the first line of the file that a key names; a relative path starts at the site's folder.
 func secretLine(dir, key, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -88,7 +88,7 @@ func (o *Instance) Originals() *store.Files {
 	return o.Store.Files(dir)
 }
 
-// Worker returns this process's name among those that take checks from one queue, or "" if it is the only one.
+// Worker returns this process's name among the processes that take checks from one queue, or "" if it is the only one.
 func (o *Instance) Worker() string {
 	if o.Clustered() {
 		return NodeWorker(coord.NodeID(o.Config.Cluster.Node))

@@ -25,7 +25,7 @@ const VectorsName = "index.encoder"
 // Vectors returns the index of the encoder's vectors, or nil if it does not exist yet or is not wanted.
 func Vectors(o *Instance) *encoded.Index { return o.vectors.Load() }
 
-// Changed returns a channel that receives after documents are added or replaced.
+// Changed returns a channel that receives a value after documents are added or replaced.
 func Changed(o *Instance) <-chan struct{} { return o.changed }
 
 // spacePath returns the file with the space of the current encoder.
@@ -80,7 +80,7 @@ func OpenVectors(o *Instance, log *slog.Logger) error {
 	return nil
 }
 
-// forgetVectors deletes the vectors of documents before or after these are deleted or replaced.
+// forgetVectors deletes documents' vectors, before or after the documents are deleted or replaced.
 func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error {
 	x := o.vectors.Load()
 	if x == nil {
@@ -94,7 +94,7 @@ func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error
 
 // These are batch sizes for vectors.
 const (
-	encodedAtOnce = 16  // sentences per request of FileVectors, few so that a check does not wait long
+	encodedAtOnce = 16  // sentences per request of FileVectors, few enough that a check does not wait long
 	filedAtOnce   = 512 // sentences stored together
 )
 
@@ -228,8 +228,8 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 	return OpenVectors(o, log)
 }
 
-// unfiled returns, in order, the documents whose vectors are missing or outdated, and those in held that were deleted or whose library is
-// not indexed by meaning. held maps documents to hashes of their text; unfiled modifies it.
+// unfiled returns, in order, the documents whose vectors are missing or outdated, and the documents in held that were deleted or whose
+// library is not indexed by meaning. held maps documents to hashes of their text; unfiled modifies it.
 func unfiled(ctx context.Context, o *Instance, held map[concordat.Ref]string) (todo, gone []concordat.Ref, err error) {
 	const page = 1000
 	libraries, err := SortedLibraries(ctx, o.Store)

@@ -80,7 +80,7 @@ func (t *Text) placed(c *Cells, from, end int) []Placed {
 	return out
 }
 
-// Estimate returns the likeliest point for the given cells: the mean of the five words that they identify, each rotated back.
+// Estimate returns the likeliest point for the given cells, which is the mean of the five words that they identify, each rotated back.
 func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	var sum Point
 	for band, cell := range cells {
@@ -113,7 +113,8 @@ func (c *Cells) turnedBack(p *Point, band int) Point {
 	return out
 }
 
-// QuestionOf returns the question to an index about points: the cells near them. The points must belong to nearby sentences.
+// QuestionOf returns the question to an index about points, which consists of the cells near them. The points must belong to nearby
+// sentences.
 func (c *Cells) QuestionOf(points []Point) Question {
 	var near []nearCell
 	for i := range points {
@@ -125,14 +126,14 @@ func (c *Cells) QuestionOf(points []Point) Question {
 // Near is the place in a document that stands out for a query point.
 type Near struct {
 	Asked, Place int // indexes into the query points and into the document's Placed
-	// Margin is the cosine minus the usual cosine, which is the greater of two: of the query point with other documents, and of the place
-	// with query points of other stretches. Usual means the average of the four greatest.
+	// Margin is the cosine minus the usual cosine; the usual cosine is the query point's with other documents or the place's with query
+	// points of other stretches, whichever is greater. Usual means the average of the four greatest.
 	Margin float64
 }
 
-// NearIn returns for each document, in the order of the query points, the place that stands out most for each point if its margin is at
-// least least. stretches holds each point's stretch. Documents in one script form each other's background, and each sample counts as a
-// document.
+// NearIn returns, for each document, the places that stand out most for the query points, at most one per point and in their order; it
+// omits margins below least. stretches holds each point's stretch. Documents in one script form each other's background, and each sample
+// counts as a document.
 func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
 	points := make([]Point, len(asked))
 	for k := range asked {

@@ -98,15 +98,15 @@ func (c *Comparison) here(i int32, d int) float32 {
 	return h.mean()
 }
 
-// sharedSteps are the descending shares of words for the search of a source sentence's background: sentences that share most come first.
+// sharedSteps are the descending shares of words for the search of a source sentence's background; sentences that share most come first.
 var sharedSteps = [...]float32{0.3, 0.2, 0.13, leastShared}
 
 // roundOff is an upper bound on the rounding error of a similarity.
 const roundOff = 1e-4
 
-// there returns the background of a source's sentence: how near sentences of other sources are. It searches by words first, because
-// without shared words the table alone does not reach the assumed background. A result above enough can be too low, but is always above
-// enough.
+// there returns the background of a source's sentence, that is, how near sentences of other sources are. It searches by words first,
+// because without shared words the table alone does not reach the assumed background. A result above enough can be too low, but is always
+// above enough.
 func (c *Comparison) there(d int, j int32, enough float32) float32 {
 	if c.held == nil {
 		c.hold()

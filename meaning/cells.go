@@ -18,16 +18,16 @@ const (
 	wordBits       = concordat.BandBits / cellParts
 )
 
-// Point is the form of a vector from which cells are computed: reduced and half whitened.
+// Point is the reduced and half whitened form of a vector, from which cells are computed.
 type Point [cellDimensions]float32
 
 // Cells maps vectors to cells. Vectors near each other share some of their five cells or have neighbouring cells; two different cells do
 // not show how far apart the vectors are. It is read-only and safe for concurrent use.
 type Cells struct {
 	digest  string
-	centres [2]Vector // of sentences in an alphabet, and of those in Chinese characters
+	centres [2]Vector // of sentences in an alphabet, and of sentences in Chinese characters
 	axes    [cellDimensions]Vector
-	signs   [concordat.Bands][2]uint64 // for each transform; bit i: coordinate i changes sign first
+	signs   [concordat.Bands][2]uint64 // for each transform; bit i means that coordinate i changes sign first
 	words   [concordat.Bands][cellParts][cellWords][partDimensions]float32
 	squares [concordat.Bands][cellParts][cellWords]float32
 }
@@ -51,7 +51,7 @@ func (c *Cells) Point(v *Vector) Point {
 	return p
 }
 
-// rotated returns a point rotated for a band: two rounds of signs and a Walsh-Hadamard transform.
+// rotated returns a point rotated for a band by two rounds of signs and a Walsh-Hadamard transform.
 func (c *Cells) rotated(p *Point, band int) Point {
 	out := *p
 	for _, signs := range c.signs[band] {

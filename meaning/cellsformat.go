@@ -22,7 +22,7 @@ var DefaultCells = sync.OnceValues(func() (*Cells, error) { return DecodeCells(e
 
 // CellParts holds the numbers that define cells.
 type CellParts struct {
-	Centres [2]Vector              // of sentences in an alphabet, and of those in Chinese characters
+	Centres [2]Vector              // of sentences in an alphabet, and of sentences in Chinese characters
 	Axes    [cellDimensions]Vector // a point consists of the scalar products with these
 	Words   CellWords
 	Notice  string // origin of the sentences from which they were learned

@@ -1,6 +1,6 @@
 // Package meaning gives sentences vectors, so that they can be compared beyond equal words. Package meaning/remote uses encoders served
 // by other programs; packages site/compare and site/ask search libraries. Open encoder.go first, then leads.go and cells.go. The package
-// is pure: no files, network, clock or goroutines. Start from Default, the embedded table, and NewEncoder.
+// is pure; it uses no files, network, clock or goroutines. Start from Default, the embedded table, and NewEncoder.
 //
 // The table has a vector for each of about 135,000 word pieces. The vectors derive from the input embeddings of multilingual-e5-small,
 // projected on the axes along which different Bible verses differ most compared with translations of one verse. It contains only pieces
@@ -16,6 +16,6 @@
 //
 // Cells maps a sentence to five cells of 20 bits, so that an index can find nearby sentences; DefaultCells returns the embedded Cells.
 // Encoder.Cells returns the cells that index a document, and Text.Questions the cells about which a check asks; Cells.Direction, Point,
-// Of and Near perform the individual steps. Compare digests before comparing cells: cells from different tables or different Cells cannot
-// be compared.
+// Of and Near perform the individual steps. Compare digests before comparing cells, because cells from different tables or different
+// Cells cannot be compared.
 package meaning

@@ -54,7 +54,7 @@ type step struct {
 // NewEncoder returns an encoder that uses a table.
 func NewEncoder(t *Table) *Encoder { return &Encoder{t: t} }
 
-// longestWord is the maximum number of bytes cut into pieces at once: longer text without spaces is divided there.
+// longestWord is the maximum number of bytes cut into pieces at once; longer text without spaces is divided there.
 const longestWord = 1 << 10
 
 // Encode sets s to the meaning of text, reusing the memory of its pieces. text may be any bytes.
@@ -95,7 +95,7 @@ func (e *Encoder) mean(text string) Vector {
 	return out
 }
 
-// normalise writes text to e.text as the model's normaliser does, in lower case: with a space before each word and no other white space.
+// normalise writes text to e.text as the model's normaliser does, in lower case, with a space before each word and no other white space.
 func (e *Encoder) normalise(text string) {
 	e.text = e.text[:0]
 	space := true
@@ -203,8 +203,8 @@ var nibbles = func() (out [256][2]float32) {
 	return out
 }()
 
-// plain is the negative log probability up to which a piece carries no information: a sentence of forty pieces probably contains it,
-// since ln(40) is 3.7.
+// plain is the maximum negative log probability at which a piece carries no information, because a sentence of forty pieces probably
+// contains it (ln(40) is 3.7).
 const plain = 3.7
 
 // weigh appends the distinct pieces of e, weighted by frequency and rarity and scaled to length 1.

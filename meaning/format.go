@@ -48,7 +48,7 @@ type Table struct {
 	digest  string
 	unknown float32
 	trie    []unit
-	ends    []int32 // piece ending at each node; -1: none
+	ends    []int32 // piece ending at each node; -1 if none
 	scores  []float32
 	scales  []float32
 	weights []float32

@@ -12,7 +12,7 @@ import (
 type Lead struct {
 	Span, Source concordat.Span
 	Score        float64 // sum of the margins by which it stands out, 0 or more
-	Sentences    int     // number on the side with fewer
+	Sentences    int     // number of sentences on the side with fewer
 	Across       bool    // whether the passages are in different languages
 	Pairs        []Pair  // by position in the submission
 	// Many means that three or more sources contain something similar to most of its sentences, which are therefore common.
@@ -60,8 +60,9 @@ type measure struct {
 // byTable is the measure for words and the table.
 var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, rivals: 1, curve: func(c *Calibration) *Curve { return &c.Within }}
 
-// Leads returns the leads from the submission to each of the sources, best first: by words and the table within one language, and by the
-// table alone between two languages. The sources form each other's background: if several are equally near, none of them stands out.
+// Leads returns the leads from the submission to each of the sources, best first; it uses words and the table within one language, and
+// the table alone between two languages. The sources form each other's background, so if several are equally near, none of them stands
+// out.
 func (c *Comparison) Leads() [][]Lead {
 	out := make([][]Lead, len(c.sources))
 	var x *verification
@@ -87,7 +88,7 @@ type Comparison struct {
 	postings   [][]posted      // for each piece, the submission's sentences that contain it
 	at         map[int32]int32 // index of each piece in postings
 	centre     Vector
-	directions map[int32][]float32 // of the submission's sentences, centred by script; nil until needed
+	directions map[int32][]float32 // directions of the submission's sentences, centred by script; nil until needed
 	near       [][]similar         // for each source, pairs that share words, by the source's sentence and then the submission's
 	best       [][]float32         // for each source, the greatest similarity with each sentence of the submission
 	across     [][]Vector          // for each source, the centred vectors of its sentences; nil until needed
@@ -347,7 +348,7 @@ func (c *Comparison) joinedAt(d int, here, there int32) float32 {
 	return joined(shared, Dot(&c.vectors[here], &c.across[d][there]))
 }
 
-// markCommon marks leads that have many sources with sentences similar to most of theirs.
+// markCommon marks leads if many sources have sentences similar to most of their sentences.
 func markCommon(leads [][]Lead) {
 	held := map[int]int{} // keyed by the start of a sentence
 	for _, ls := range leads {

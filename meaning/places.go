@@ -10,7 +10,7 @@ import (
 const (
 	stretch       = 8   // number of the submission's sentences considered together
 	stretchStep   = 4   // distance between stretches
-	stretchBest   = 3   // number of a stretch's sentences that count, those that stand out most
+	stretchBest   = 3   // number of a stretch's sentences that count, namely the ones that stand out most
 	nominatedEach = 7   // maximum number of sources per script that a stretch nominates
 	leastStandOut = 0.1 // minimum margin by which a source stands out over a stretch
 	placesEach    = 2   // number of places in a source that a stretch nominates
@@ -59,9 +59,9 @@ type nomination struct {
 	score        float32
 }
 
-// Places returns the places where sources stand out by the table, with their surroundings, the best ones up to a limit. They include all
-// leads worth reading and, for each source, the nearby places found by an index of vectors, if any. Sources in a different script from
-// the submission are nominated by the table's vectors alone.
+// Places returns the places where sources stand out by the table, with their surroundings; if there are too many, it returns the best
+// ones. They include all leads worth reading and, for each source, the nearby places found by an index of vectors, if any. Sources in a
+// different script from the submission are nominated by the table's vectors alone.
 func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
 	for d := range there {
@@ -109,8 +109,8 @@ func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	return out
 }
 
-// addNearby adds nearby places with their surroundings, first the first of each source, up to about most sentences, and returns how many
-// it added.
+// addNearby adds nearby places with their surroundings, starting with the first of each source, up to about most sentences, and returns
+// how many it added.
 func (c *Comparison) addNearby(nearby [][]Nearby, here map[int]bool, there []map[int]bool, most int) int {
 	n := 0
 	add := func(t *Text, at, before, after int, into map[int]bool) {

@@ -64,7 +64,7 @@ type nearCell struct {
 	weight float64
 }
 
-// Cells returns the terms for searching an index for documents in one of the scripts, ascending: each term is the number of a cell.
+// Cells returns the terms for searching an index for documents in one of the scripts, ascending; each term is the number of a cell.
 func (q *Question) Cells(chinese bool) []concordat.WeightedTerm {
 	out := make([]concordat.WeightedTerm, len(q.cells))
 	for i, x := range q.cells {

@@ -45,8 +45,8 @@ func Wide(text string) bool {
 	return 3*wide*wideLanguages > all
 }
 
-// Sentences returns the sentences of a text, in order and disjoint: split at punctuation, joined so that most have 60 to 420 letters, and
-// none across a line break.
+// Sentences returns the sentences of a text, in order and disjoint; they are split at punctuation and joined so that most have 60 to 420
+// letters, and none crosses a line break.
 func Sentences(text string) []concordat.Span {
 	var out []concordat.Span
 	paragraph := true // nothing can be joined to the preceding text

@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// Space is the index space for one encoder model's vectors: they are reduced to vectors of the table's size and divided by the space's
+// Space is the index space for one encoder model's vectors, which are reduced to vectors of the table's size and divided by the space's
 // own cells. It is read-only and safe for concurrent use.
 type Space struct {
 	digest string
@@ -34,7 +34,7 @@ const (
 
 var errSpace = errors.New("damaged space of an encoder")
 
-// EncodeSpace encodes a space: axes are Dimensions vectors of the model's size, probes the reduced vectors of texts that recognise the
+// EncodeSpace encodes a space: axes are Dimensions vectors of the model's size, probes the reduced vectors of texts for recognising the
 // model, and cells its encoded cells.
 func EncodeSpace(axes [][]float32, probes []Vector, cells []byte) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(spaceMagic), uint32(len(axes[0])))

@@ -19,7 +19,7 @@ type Text struct {
 	wide      bool   // whether the text is written mainly in Chinese characters
 }
 
-// MaxSentences is the maximum number of sentences per text: the rest of a longer text is not compared.
+// MaxSentences is the maximum number of sentences per text; the rest of a longer text is not compared.
 const MaxSentences = 4000
 
 // Read splits a text into sentences and encodes them.
@@ -59,7 +59,7 @@ func (t *Text) Leave(spans []concordat.Span) {
 	}
 }
 
-// Without returns a copy of t without the sentences that Leave would exclude: those at least half covered by spans.
+// Without returns a copy of t without the sentences that Leave would exclude, that is, sentences at least half covered by spans.
 func (t *Text) Without(spans []concordat.Span) *Text {
 	out := *t
 	out.prose = slices.Clone(t.prose)

@@ -7,7 +7,7 @@ import (
 )
 
 // unit is a node of a double array (Aoe 1989): the child of node n by byte c is at base(n)+c if its check is n. Byte 0, which occurs in
-// no piece, ends a piece: the base of its unit is the number of the piece.
+// no piece, ends a piece; the base of its unit is the number of the piece.
 type unit struct{ base, check int32 }
 
 // vacant is the check of a unit that is not a node. Node 0 is the root.

@@ -33,7 +33,7 @@ type verification struct {
 }
 
 // Verified returns the leads found with an encoder's vectors of places, by source, best first. It compares sentences in two languages
-// like those in one: it subtracts a sentence's usual similarity to other documents in the other language.
+// like sentences in one, by subtracting a sentence's usual similarity to other documents in the other language.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	within := byEncoder
 	if Calibrated().Encoder.Measured(v.Model) {
@@ -112,8 +112,8 @@ func (x *verification) vector(d int, there int32) []float32 {
 	return x.rows[d][k]
 }
 
-// usual returns how near a sentence usually is to other documents in a language: the mean over the nearest of them, with each sample
-// counting as a document. A result above enough need not be exact: usual returns as soon as the result is known to exceed enough.
+// usual returns how near a sentence usually is to other documents in a language, which is the mean over the nearest of them, with each
+// sample counting as a document. A result above enough need not be exact; usual returns as soon as the result is known to exceed enough.
 func (x *verification) usual(v []float32, language string, but int, enough float32) float32 {
 	var best nearestSources
 	for _, w := range x.samples[language] {

@@ -9,9 +9,9 @@ import (
 	"concordat"
 )
 
-// Document makes b-bit minwise sketches of whole documents: any number of hashes, keeping b bits of each (Li and König 2010). At equal
-// size, they estimate resemblance with less variance than MIN_s of 64-bit values, but cannot estimate containment. It is immutable and
-// safe for concurrent use.
+// Document makes b-bit minwise sketches of whole documents. A sketch has any number of hashes and keeps b bits of each (Li and König
+// 2010). At equal size, they estimate resemblance with less variance than MIN_s of 64-bit values, but cannot estimate containment. It is
+// immutable and safe for concurrent use.
 type Document struct {
 	b, bins int
 	seeds   []uint64
@@ -116,8 +116,8 @@ type ThreeWay struct {
 }
 
 // ThreeWay estimates the resemblance of three sets, for example a text and two sources, and thus how much of the text shared with one
-// source is also shared with the other (Li, König and Gui 2010). b must be at least 2: with one bit, the agreement of all three follows
-// from the agreement of the pairs and adds no information.
+// source is also shared with the other (Li, König and Gui 2010). b must be at least 2, because with one bit, the agreement of all three
+// follows from the agreement of the pairs and adds no information.
 func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {
 	if err := d.check(a, b, c); err != nil {
 		return ThreeWay{}, err

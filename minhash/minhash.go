@@ -66,7 +66,8 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	for i := range least {
 		least[i] = math.MaxUint64
 	}
-	// Bins filled in earlier rounds. No branch below depends on the features: a value for a closed bin becomes the largest possible one.
+	// Bins filled in earlier rounds. No branch below depends on the features, because a value for a closed bin becomes the largest
+	// possible one.
 	var closed [2]uint64
 	all := [2]uint64{1<<min(bins, 64) - 1, 1<<(max(bins, 64)-64) - 1}
 	round := 0
@@ -106,7 +107,7 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return s.pack(least)
 }
 
-// pack returns b bits of each winner: bit b·i of the fingerprint starts hash i. The winner is mixed again first, since the selection of
+// pack returns b bits of each winner. Bit b·i of the fingerprint starts hash i. The winner is mixed again first, since the selection of
 // the least value has biased its bits.
 func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint

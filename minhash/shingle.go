@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Shingler makes sketches of whole documents' shingles (Broder 1997): MIN_s consists of the s smallest values of a random permutation,
-// and MOD_m of the values divisible by m. It is immutable and safe for concurrent use. Do not compare sketches from shinglers with
-// different keys.
+// Shingler makes sketches of whole documents' shingles (Broder 1997). MIN_s consists of the s smallest values of a random permutation,
+// and MOD_m consists of the values divisible by m. It is immutable and safe for concurrent use. Do not compare sketches from shinglers
+// with different keys.
 type Shingler struct{ seed uint64 }
 
 // NewShingler returns a shingler; the key determines its permutation, and the empty key selects the public one.
@@ -18,7 +18,7 @@ func NewShingler(key []byte) *Shingler {
 	return &Shingler{binary.BigEndian.Uint64(sum[:])}
 }
 
-// permuted applies a bijection of 64 bits: the finaliser of MurmurHash3 (Appleby 2011), keyed.
+// permuted applies a keyed bijection of 64 bits, the finaliser of MurmurHash3 (Appleby 2011).
 func (s *Shingler) permuted(x uint64) uint64 {
 	x ^= s.seed
 	x ^= x >> 33
@@ -28,8 +28,8 @@ func (s *Shingler) permuted(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// MinSketch is MIN_s of a set: the Size smallest of its permuted values, ascending, or all of them if the set is
-// smaller. It takes 8 bytes per value.
+// MinSketch is MIN_s of a set. It consists of the Size smallest permuted values, ascending, or all of them if the set is smaller. It
+// takes 8 bytes per value.
 type MinSketch struct {
 	Values []uint64
 	Size   int // s
@@ -47,8 +47,8 @@ func (s *Shingler) Min(shingles []uint64, size int) MinSketch {
 	return MinSketch{Values: slices.Clone(all[:min(size, len(all))]), Size: size, Set: len(all)}
 }
 
-// ModSketch is MOD_m of a set: its permuted values divisible by Modulus, ascending. It grows with the set, so it estimates containment
-// well regardless of the sizes.
+// ModSketch is MOD_m of a set. It consists of the permuted values divisible by Modulus, ascending. It grows with the set, so it estimates
+// containment well regardless of the sizes.
 type ModSketch struct {
 	Values  []uint64
 	Modulus uint64
@@ -74,7 +74,7 @@ func (s *Shingler) Mod(shingles []uint64, m uint64) ModSketch {
 
 // Estimate is a proportion of a set, estimated from a sample.
 type Estimate struct {
-	Hits, Trials int  // Trials 0: nothing was sampled
+	Hits, Trials int  // Trials is 0 if nothing was sampled
 	Exact        bool // whether the sample is the whole set
 }
 
@@ -86,8 +86,8 @@ func (e Estimate) Value() float64 {
 	return float64(e.Hits) / float64(e.Trials)
 }
 
-// Interval returns bounds that include the true proportion with at least the given confidence, for example 0.95: exact binomial bounds
-// (Clopper and Pearson 1934). They are slightly too wide, since the sample is drawn without replacement.
+// Interval returns exact binomial bounds (Clopper and Pearson 1934) that include the true proportion with at least the given confidence,
+// for example 0.95. They are slightly too wide, since the sample is drawn without replacement.
 func (e Estimate) Interval(confidence float64) (low, high float64) {
 	if e.Exact {
 		return e.Value(), e.Value()
@@ -197,16 +197,16 @@ func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	return Estimate{common, len(a.Values) + len(b.Values) - common, exact}, inA, inB
 }
 
-// Unbounded returns the sketch as a MinSketch without a maximum size: MinEstimates of two such sketches equal the ModEstimates of the
+// Unbounded returns the sketch as a MinSketch without a maximum size. MinEstimates of two such sketches equal the ModEstimates of the
 // originals. It shares the values.
 func (m ModSketch) Unbounded() MinSketch {
 	return MinSketch{Values: m.Values, Size: math.MaxInt, Set: m.Set}
 }
 
-// Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997, section 4). Two documents that share
-// one have width neighbouring members of their sketches in common and are nearly always very similar; documents of resemblance r share
-// about (Size-width+1)·r^width. A sketch with fewer than width values has one super-shingle of all of them; the sketch of an empty set
-// has none. The order of the result has no meaning.
+// Super returns the super-shingles of a sketch, which are hashes of all runs of width values (Broder 1997, section 4). Two documents that
+// share one have width neighbouring members of their sketches in common and are nearly always very similar; documents of resemblance r
+// share about (Size-width+1)·r^width. A sketch with fewer than width values has one super-shingle of all of them; the sketch of an empty
+// set has none. The order of the result has no meaning.
 func (m MinSketch) Super(width int) []uint64 {
 	if len(m.Values) == 0 || width < 1 {
 		return nil

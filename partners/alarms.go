@@ -9,8 +9,9 @@ import (
 	"concordat/store"
 )
 
-// maxRefused is the number of refused messages per partner and hour that raises an alarm. Messages are refused if they are too many, out
-// of order or too slow. A well-behaved partner also has a few, for example while its keys change or when it is busy.
+// maxRefused is the number of refused messages per partner and hour that raises an alarm. Messages are refused if there are too many of
+// them, or if they are out of order or too slow. A well-behaved partner also has a few, for example while its keys change or when it is
+// busy.
 const maxRefused = 100
 
 // refused counts the refused messages of a partner.

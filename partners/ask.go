@@ -72,7 +72,7 @@ type askOptions struct {
 	deadline time.Duration
 }
 
-// unknownLibrary stands for the libraries of a partner that has never announced any.
+// unknownLibrary represents the libraries of a partner that has never announced any.
 const unknownLibrary = "(libraries not known)"
 
 // CatalogueSetting returns the name of the setting with a partner's latest catalogue.

@@ -39,7 +39,7 @@ type Client struct {
 // Options configures how a site communicates with its partners.
 type Options struct {
 	Log *slog.Logger
-	// If not nil, Observe is called for each question to a partner, and Answered for each question from one.
+	// If not nil, Observe is called for each question to a partner, and Answered is called for each question from one.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
 	Panicked          func()                           // if not nil, called after each request from a partner that caused a panic
 	Tell              func(format string, args ...any) // prints omissions and the reasons for them
@@ -106,7 +106,7 @@ func observing(watch func(concordat.SiteID, federation.Outcome),
 func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The number alone is not enough: if a federation is left and created again, the same numbers have different secrets.
+	// The number alone is not enough, because if a federation is left and created again, the same numbers have different secrets.
 	name := fmt.Sprintf("%s/%d/%x", f.Name, e.Number, sha256.Sum256(e.FingerprintKey(c.o.Config.Scheme)))
 	if p := c.profilers[name]; p != nil {
 		return p, nil

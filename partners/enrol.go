@@ -122,7 +122,7 @@ func AnswerOf(err error) error {
 	return &RefusedError{cmp.Or(why, RefusedSilent), err}
 }
 
-// SameWords fails if the words are not those of a pending partner, ignoring case and white space.
+// SameWords fails if the words differ from a pending partner's, ignoring case and white space.
 func SameWords(p store.Partner, words string) error {
 	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
 		return &RefusedError{RefusedWords, errors.New("the words differ: someone may be intercepting the two sites; nothing was confirmed")}
@@ -157,8 +157,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 	})
 }
 
-// Revoke makes the site refuse a partner from now on, and closes all libraries to it. It returns the federations to which the partner
-// still belongs.
+// Revoke makes the site refuse a partner, and closes all libraries to it. It returns the federations to which the partner still belongs.
 func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
 	if p.State == store.PartnerRevoked {
 		return nil, refusedf(RefusedState, "%s is already revoked", cmp.Or(p.Name, string(p.Site)))

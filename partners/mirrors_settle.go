@@ -61,9 +61,9 @@ func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e conc
 	return slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] }), nil
 }
 
-// SettleMirrors removes what interrupted syncs left in the indexes of mirrors: documents without a mirror, and indexes of epochs without
-// one. It skips an index in use until the next call, and a damaged index of a known mirror until its next sync. It calls told with each
-// cleared folder and its number of documents.
+// SettleMirrors removes documents without a mirror, and indexes of epochs without one, that interrupted syncs left behind. It skips an
+// index in use until the next call, and a damaged index of a known mirror until its next sync. It calls told with each cleared folder and
+// its number of documents.
 func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder string, documents int)) error {
 	folders, err := os.ReadDir(filepath.Join(o.Dir, MirrorsName))
 	if errors.Is(err, fs.ErrNotExist) {

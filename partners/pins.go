@@ -15,8 +15,8 @@ import (
 var errPinTaken = errors.New("its card names a TLS key of another site")
 
 // pinsAreFree fails with errPinTaken if the card contains a TLS key that is also on this site's card or on another partner's. A card with
-// proven keys (crypto.Card.Proven) prevails over cards that merely contain them: an unproven card, as created by earlier versions, cannot
-// take a key away from its owner. Revoked partners are ignored.
+// proven keys (crypto.Card.Proven) prevails over cards that merely contain them, so an unproven card, as created by earlier versions,
+// cannot take a key away from its owner. Revoked partners are ignored.
 func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	_, own := r.Self()
 	if own.Site != c.Site && sharePin(own, c) {

@@ -21,7 +21,7 @@ import (
 	"concordat/store"
 )
 
-// Roster adapts the store for package federation: partners, invitations and the audit. Each call reads the store, so changes by other
+// Roster adapts the store's partners, invitations and audit for package federation. Each call reads the store, so changes by other
 // processes take effect with the next message. Only parsed cards are cached. It is safe for concurrent use.
 type Roster struct {
 	db   *store.DB
@@ -31,7 +31,7 @@ type Roster struct {
 
 	mu    sync.Mutex // guards the fields below
 	cards map[concordat.SiteID]*crypto.Card
-	head  wire.Head // signed last
+	head  wire.Head // last signed head
 	heads map[crypto.SiteID]*heads
 	// refused contains the number of refused messages of each partner in the last hour.
 	refused map[concordat.SiteID]refused
@@ -282,7 +282,7 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 	}
 }
 
-// maxOfOne is the maximum number of heads of one site to send to a partner: contradictory ones, and the newest.
+// maxOfOne is the maximum number of heads of one site to send to a partner, namely contradictory ones and the newest.
 const maxOfOne = 4
 
 // Others implements federation.Journal. It returns heads of sites in the federations to which the partner also belongs.
@@ -384,7 +384,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 
 // exchangeRecord contains the details of an exchange. A separate entry records the question and the answer.
 type exchangeRecord struct {
-	Direction string           `json:"direction"` // in: the partner asked; out: this site asked
+	Direction string           `json:"direction"` // in if the partner asked, out if this site asked
 	Kind      string           `json:"kind"`
 	Request   string           `json:"request"`         // SHA-256 of the envelope
 	Reply     string           `json:"reply,omitempty"` // SHA-256 of the envelope

@@ -31,13 +31,13 @@ import (
 const (
 	ReplaysName = "replays" // recent requests, so that none is processed twice
 
-	rereadEvery  = 5 * time.Second // for changes by commands
+	rereadEvery  = 5 * time.Second // interval of checks for changes by commands
 	noticeEvery  = 5 * time.Second
 	followEvery  = 2 * time.Second
-	refreshEvery = 24 * time.Hour   // of partners' cards
-	noticeTime   = time.Minute      // to deliver one notice
-	leaveTime    = 30 * time.Second // for answers in progress when the process stops
-	maxNotices   = 32               // delivered in one batch
+	refreshEvery = 24 * time.Hour   // interval of updates of partners' cards
+	noticeTime   = time.Minute      // time limit for delivering one notice
+	leaveTime    = 30 * time.Second // time limit for answers in progress when the process stops
+	maxNotices   = 32               // maximum number delivered in one batch
 
 	// inboxSetting contains the number of the last processed notice.
 	inboxSetting = "notices taken in"
@@ -100,7 +100,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 	return p, nil
 }
 
-// firstReplays creates the replay file of a site that has never had one. It does not replace a lost file: in that case OpenReplays
+// firstReplays creates the replay file of a site that has never had one. It does not replace a lost file, because OpenReplays then
 // refuses requests that may have been answered before.
 func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
 	const setting = "replay file made"
@@ -285,7 +285,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 		if open, ok := p.served[e]; !replaced && (!ok || open == scheme) {
 			continue
 		}
-		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // from now on, these sets answer nothing; the others are added below
+		if err := p.client.o.Answers.Sets.UseEpochs(ctx); err != nil { // these sets now answer nothing; the others are added below
 			return err
 		}
 		s := p.shards[e]
@@ -343,7 +343,7 @@ func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
 			if err != nil {
-				return e.AuthorKey() // cannot happen: every caller has a card
+				return e.AuthorKey() // cannot happen, because every caller has a card
 			}
 			return e.SketchKey(to, id.Site())
 		}}, nil

@@ -46,7 +46,7 @@ func New(o Options) *Registry {
 
 // Bounds on text that people enter.
 const (
-	MaxName      = 100 // characters of an account name
+	MaxName      = 100 // maximum characters of an account name
 	MaxTitle     = 500 // bytes of a person's name, or of other text shown to people
 	MaxTokenName = 200 // in characters
 )

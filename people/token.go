@@ -48,7 +48,7 @@ type NewToken struct {
 	Name   string   // purpose of the token
 	Scopes []string // scopes of the token; duplicates count once
 	Lasts  time.Duration
-	// Origins are the web addresses below which ScopeInbox accepts notifications: at least one and at most MaxOrigins. Other scopes have
+	// Origins are the web addresses, at least one and at most MaxOrigins, below which ScopeInbox accepts notifications. Other scopes have
 	// no origins.
 	Origins []string
 	// WithinOrigins are the origins of the token that requests the new one.

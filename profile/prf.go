@@ -11,7 +11,7 @@ import (
 // prfName is part of the digest of keyed schemes.
 const prfName = "features siphash-2-4/1"
 
-// prf replaces each feature with its image under a pseudo-random function: SipHash-2-4 (Aumasson and Bernstein 2012) with 128 bits
+// prf replaces each feature with its image under a pseudo-random function, SipHash-2-4 (Aumasson and Bernstein 2012) with 128 bits
 // derived from the scheme's key. The secrecy of keyed fingerprints depends on it alone. The hash functions of a sketch are designed for
 // speed, and their seeds could be computed from fingerprints of known text.
 type prf struct{ k0, k1 uint64 }

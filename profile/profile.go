@@ -31,19 +31,19 @@ func Names() []string {
 	return []string{Natural, Packed, NaturalB1, NaturalB2, NaturalSimhash, PackedSimhash}
 }
 
-// leastFeatures is the minimum number of distinct features of a fingerprinted block: with fewer, unrelated blocks coincide too often for
-// a match to be meaningful.
+// leastFeatures is the minimum number of distinct features of a fingerprinted block, because with fewer, unrelated blocks coincide too
+// often for a match to be meaningful.
 const leastFeatures = 3
 
-// Nomination thresholds in bits, inclusive: at most one unrelated pair in 100,000 is within the threshold.
+// These are nomination thresholds in bits, inclusive. At most one unrelated pair in 100,000 is within the threshold.
 const (
 	gateWords   = 26
 	gateChinese = 22
 )
 
-// The same thresholds in differing hashes, for recipes with four bits per hash. Unequal hashes differ in a random number of bits, so a
-// threshold in hashes separates related sentences from others better: with the same number of unrelated pairs, it nominates a third of
-// the document pairs that a threshold in bits misses (doc/evaluation/align.md).
+// These are the same thresholds in differing hashes, for recipes with four bits per hash. Unequal hashes differ in a random number of
+// bits, so a threshold in hashes separates related sentences from others better. With the same number of unrelated pairs, it nominates a
+// third of the document pairs that a threshold in bits misses (doc/evaluation/align.md).
 const (
 	gateHashes        = 14
 	gateHashesChinese = 13
@@ -141,7 +141,7 @@ func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*c
 	return p.profile(d, template, true)
 }
 
-// ForIndex is like Profile, but with the terms of the text and without sections, asked sentences and windows: it computes only what an
+// ForIndex is like Profile, but with the terms of the text and without sections, asked sentences and windows. It computes only what an
 // index needs.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 	return p.ForLibrary(d, true)
@@ -302,8 +302,8 @@ func (p *Profiler) MaxHashes() int {
 	return 0
 }
 
-// Nearness returns how close a match is to an asked sentence relative to the sentence's gate: 1 means the same fingerprint, and a match
-// at 0 or less is outside the gate and nominates nothing. It uses m.Hashes if the recipe has four bits per hash, and otherwise
+// Nearness returns how close a match is to an asked sentence relative to the sentence's gate. The value 1 means the same fingerprint, and
+// a match at 0 or less is outside the gate and nominates nothing. It uses m.Hashes if the recipe has four bits per hash, and otherwise
 // m.Distance.
 func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64 {
 	differ, gate := p.differ(asked, m)
@@ -322,8 +322,8 @@ func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, 
 	return m.Hashes, gateHashes
 }
 
-// Margin returns the number of hashes by which a match is within the gate of an asked sentence: 0 is at the gate, and a negative number
-// is outside. For recipes without four-bit hashes, two bits count as one hash.
+// Margin returns the number of hashes by which a match is within the gate of an asked sentence. The value 0 is at the gate, and a
+// negative number is outside. For recipes without four-bit hashes, two bits count as one hash.
 func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
 	differ, gate := p.differ(asked, m)
 	if !p.hashes {
@@ -348,7 +348,7 @@ func (p *Profiler) NearMargin(asked concordat.Sentence) int {
 	return n
 }
 
-// nearStep is the minimum Nearness of a near match: at most 10 of 25 hashes differ, or 9 for Chinese.
+// nearStep is the minimum Nearness of a near match, in which at most 10 of 25 hashes differ, or 9 for Chinese.
 const nearStep = 0.3
 
 // Closeness returns the closeness of a match to an asked sentence, and whether the match is within the sentence's gate.
@@ -363,9 +363,9 @@ func (p *Profiler) Closeness(asked concordat.Sentence, m concordat.Match) (c con
 	}
 }
 
-// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in bits: resemblance for minwise sketches
-// (Li and König 2010), cosine for simhash (Charikar 2002). The estimate for a single sentence has a standard deviation of 0.05 to 0.09;
-// show it in steps.
+// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in bits, which is resemblance for minwise
+// sketches (Li and König 2010) and cosine for simhash (Charikar 2002). The estimate for a single sentence has a standard deviation of
+// 0.05 to 0.09; show it in steps.
 func (p *Profiler) Similarity(distance int) float64 {
 	if p.simhash {
 		return simhash.Cosine(distance)

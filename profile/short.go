@@ -11,20 +11,21 @@ import (
 
 // Short pieces are compared by their grams, on request.
 const (
-	// shortBelow is the number of folded characters below which a paragraph is a short piece: the minimum length of a block in the
-	// natural packing. A paragraph of at least segment.Natural.Short characters also has a fingerprint.
+	// shortBelow is the number of folded characters below which a paragraph is a short piece, which is the minimum length of a block in
+	// the natural packing. A paragraph of at least segment.Natural.Short characters also has a fingerprint.
 	shortBelow = 40
 	// longestTitle is the maximum length, in folded characters, of a title that is a short piece.
 	longestTitle = 200
-	// leastLetters is the minimum number of characters, and leastWords the minimum number of letters among them, of a piece distinctive
-	// enough to compare: dates and page numbers have no letters.
+	// leastLetters is the minimum number of characters, and leastWords is the minimum number of letters among them, of a piece
+	// distinctive enough to compare; dates and page numbers have no letters.
 	leastLetters = 4
 	leastWords   = 3
-	// maxShort bounds the short pieces of a document: a list of words is not a list of headings.
+	// maxShort bounds the short pieces of a document, because a list of words is not a list of headings.
 	maxShort = 2000
 )
 
-// short returns the short pieces of the split text outside excluded sections: its short paragraphs or, if the text is a list, its lines.
+// short returns the short pieces of the split text outside excluded sections, which are its short paragraphs or, if the text is a list,
+// its lines.
 func (s *scratch) short(sections []concordat.Section, excluded []bool) []concordat.ShortPiece {
 	if lines := s.list(); lines != nil {
 		return slices.DeleteFunc(lines, func(p concordat.ShortPiece) bool { return left(p.Span.Start, sections, excluded) })

@@ -14,7 +14,7 @@ type Account struct {
 	File     int       `json:"file"`
 	Read     int       `json:"read"`
 	Compared int       `json:"compared"`
-	LeftOut  []LeftOut `json:"left_out"` // by the order of their rules' names
+	LeftOut  []LeftOut `json:"left_out"` // by their rules' names
 	NotRead  []NotRead `json:"not_read"` // in the order in which the file was read
 }
 
@@ -32,7 +32,7 @@ type NotRead struct {
 	Detail  string `json:"detail"`
 	Count   int    `json:"count,omitempty"`   // pages, pictures or parts
 	Letters int    `json:"letters,omitempty"` // 0 if they cannot be counted
-	Bytes   int64  `json:"bytes,omitempty"`   // size of the parts with uncountable letters; 0 if unknown
+	Bytes   int64  `json:"bytes,omitempty"`   // size of the parts whose letters cannot be counted; 0 if unknown
 }
 
 // jsonFlag is a flag in the JSON form; the last three fields are taken from [concordat.Flag].

@@ -46,7 +46,7 @@ const (
 	pageApart     = 600 // minimum bytes between repetitions
 	fewestRunning = 3   // minimum words in a running head
 	maxRunning    = 16  // maximum words in a running head
-	maxFooter     = 24  // maximum words in a footer with the marks of an imprint, which says who downloaded what and when
+	maxFooter     = 24  // maximum words in a footer with the marks of an imprint, such as who downloaded what and when
 	maxHeadRow    = 24  // maximum words in consecutive running heads; anything longer is duplicated text
 	maxImprint    = 45  // maximum words in a notice
 	maxKeywords   = 60  // maximum words in a line of keywords or codes
@@ -145,7 +145,7 @@ func titlePage(text string, ls []line) []Apart {
 	return nil
 }
 
-// listItem matches the beginning of an item of a list, with the heading that PDF readers put on its line.
+// listItem matches the beginning of a list item, with the heading that PDF readers put on its line.
 var listItem = regexp.MustCompile(`^[^*•\n]{1,40}\s[*•]\s+\pL|^[*•▪●○–-]\s+\pL|^[0-9a-z]{1,2}\)\s`)
 
 // setApart reports whether a blank line and a paragraph of sentences follow line i.
@@ -226,7 +226,7 @@ func entriesIn(l string) int {
 }
 
 var (
-	// pageAtEnd matches a line that ends in a number with nothing to set it off, as contents pages often come out of PDFs.
+	// pageAtEnd matches a line that ends in a number with nothing to set it off, as in many contents pages extracted from PDFs.
 	pageAtEnd = regexp.MustCompile(`^(.*\pL.*\S)\s([0-9]{1,4})$`)
 	// subsection matches the number and title of a subsection.
 	subsection = regexp.MustCompile(`^[0-9]{1,2}(?:\.[0-9]{1,2})+\.?\s+\pL`)

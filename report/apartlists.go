@@ -22,7 +22,7 @@ var (
 	abbreviated = regexp.MustCompile(`^\p{Lu}[\p{Lu}\p{Ll}0-9&/.-]{0,9}[\p{Lu}0-9]\s*(?:[-–—:=]|\s)\s*\pL[^0-9]*$`)
 	// thanksHead matches the heading of acknowledgements, on a separate line or before the first sentence.
 	thanksHead = regexp.MustCompile(`(?i)^[\s*#_]*(?:[0-9]+(?:\.[0-9]+)*\.?\s*)?(?:acknowledge?ments?|danksagung|remerciements?|agradecimientos?|agradecimentos?|ringraziamenti|dankwoord|podziękowania|благодарност[иь]|致\s*谢|致\s*謝|鸣\s*谢|谢\s*辞|謝\s*辞|감사의\s*글)[\s*_]*(?:[:：.—–-]|$)`)
-	// thanksWord matches expressions of thanks.
+	// thanksWord matches expressions of gratitude.
 	thanksWord = regexp.MustCompile(`(?i)\bthank(?:s|ful)?\b|\bgrat(?:eful|itude)|\bindebted\b|\backnowledge|\bdank(?:e|en|t|bar|baar)?\b|\bremerci|\breconnaissan|\bagrade[cç]|\bgracias\b|\bobrigad[oa]|\bringrazi|\bgrazie\b|\bgrat[io]\b|\bdziękuj|\bwdzięczn|благодар|признател|感谢|感謝|致谢|謝意|谢意|감사`)
 	// sentenceEnd is a simple rule for splitting sentences.
 	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
@@ -86,8 +86,9 @@ func after(number, last []int) bool {
 	return false
 }
 
-// thanks returns the acknowledgements of a document: the text below their heading, or after it on the same line, while at least half of
-// the sentences thank someone, up to maxThanks words. A copied page under such a heading contains no thanks and is not returned.
+// thanks returns the acknowledgements of a document: the text after their heading on the same line and below it, up to maxThanks words or
+// the first paragraph in which fewer than half of the sentences thank someone. A copied page under such a heading contains no thanks and
+// is not returned.
 func thanks(text string, ps []concordat.Span) []Apart {
 	var out []Apart
 	for i := 0; i < len(ps); i++ {

@@ -27,8 +27,8 @@ func Around(text string, s concordat.Span) (before, after string) {
 	return LastOf(text[a:s.Start], a == 0), FirstOf(text[s.End:b], b == len(text))
 }
 
-// LastOf returns the end of s, as far as it shares a paragraph with the text that follows, starting at a word boundary. begins reports
-// whether s starts its text.
+// LastOf returns the end of s that shares a paragraph with the text that follows, starting at a word boundary. begins reports whether s
+// starts its text.
 func LastOf(s string, begins bool) string {
 	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
 		return s[i+1:]
@@ -42,8 +42,8 @@ func LastOf(s string, begins bool) string {
 	return "…" + s
 }
 
-// FirstOf returns the part of s in the same paragraph as the text before it: up to the first line break, else up to a word boundary. ends
-// reports whether s ends its text.
+// FirstOf returns the part of s in the same paragraph as the text before it: up to the first line break, or else up to a word boundary.
+// ends reports whether s ends its text.
 func FirstOf(s string, ends bool) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return s[:i]

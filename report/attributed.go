@@ -11,9 +11,9 @@ import (
 	"concordat"
 )
 
-// Attributed is wording that a text attributes to someone else, and its place: a quotation, a legal provision, a passage of scripture or
-// verse. Wording that both texts attribute is legitimately shared. Attribution in only one of them proves nothing, since anyone can put
-// quotation marks and a reference around a page.
+// Attributed is wording, with its place, that a text attributes to someone else: a quotation, a legal provision, a passage of scripture
+// or verse. Wording that both texts attribute is legitimately shared. Attribution in only one of them proves nothing, since anyone can
+// put quotation marks and a reference around a page.
 type Attributed struct {
 	concordat.Span
 	Why AttributedAs
@@ -29,7 +29,7 @@ const (
 	AsScripture AttributedAs = "scripture" // with chapter and verse
 	AsVerse     AttributedAs = "verse"     // lines of verse with their source
 	AsStatement AttributedAs = "statement" // under a heading that requires it: a declaration, a consent, a licence
-	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, with instructions on what to keep and where to continue
+	AsSkeleton  AttributedAs = "skeleton"  // code that was handed out, with comments on what to keep and where to continue
 	AsNotice    AttributedAs = "notice"    // a publisher's notice: links to its pages, or a copyright mark
 	AsAuthors   AttributedAs = "authors"   // names and institutions at the beginning
 )
@@ -247,7 +247,7 @@ const (
 )
 
 // signedParagraphs returns paragraphs followed by a line with a place and a date, or a line to sign on: declarations without a heading,
-// in any language. One text alone proves nothing, since anyone can write a date under a page; both documents must have it.
+// in any language. A single text proves nothing, since anyone can write a date under a page; both documents must have one.
 func signedParagraphs(text string) []Attributed {
 	var out []Attributed
 	ls := lines(text)

@@ -27,7 +27,7 @@ irodalom|irodalomjegyzék|felhasznált irodalom|hivatkozások|kaynakça|kaynakla
 kirjallisuus|kirjallisuusluettelo|lähteet|lähdeluettelo|viited|kasutatud kirjandus|kasutatud allikad|literatūra|naudota literatūra|izmantotā literatūra|literatuur|literatuurlijst|bibliografie en bronnen|bronnen|verwysings
 المراجع|قائمة المراجع|المصادر|المصادر والمراجع|المراجع والمصادر|منابع|فهرست منابع|منابع و مآخذ|ביבליוגרפיה|מקורות|רשימת מקורות|גրականություն|გამოყენებული ლიტერატურა|ლიტერატურა|ადაბიყოტ|foydalanilgan adabiyotlar`)
 
-// afterHeadings lists headings that end a list of references.
+// afterHeadings lists headings that mark the end of a list of references.
 var afterHeadings = words(`
 appendix|appendices|annex|acknowledgements|acknowledgments|acknowledgement|acknowledgment|about the author|about the authors|index|glossary|declaration|curriculum vitae|supplementary material|footnotes|endnotes
 附录|附錄|致谢|致謝|谢辞|作者简介|作者簡介|攻读学位期间发表的论文|声明|索引|附録|謝辞|부록|감사의 글
@@ -65,7 +65,7 @@ func heading(l string) string {
 // without one. An annotation between two records is compared as prose; longer text ends the list.
 const (
 	leastRecords = 3
-	maxApart     = 1500 // maximum bytes between two records
+	maxApart     = 1500 // maximum bytes between consecutive records
 )
 
 // bibliography returns the lists of references, in text order without overlaps: headings and the records that [Works] reads, but no
@@ -108,7 +108,7 @@ type referenceList struct {
 func referenceLists(text string) []referenceList {
 	var out []referenceList
 	var here referenceList
-	var maybe []record // entries without a byline after the last sure record; they count only if another sure one follows
+	var maybe []record // entries without a byline after the last sure record; they count only if another sure record follows
 	end := 0
 	done := func() {
 		n := 0

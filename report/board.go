@@ -28,7 +28,7 @@ type BoardPassage struct {
 	Number string
 	Kind   string // how close it is to its source
 	Size   string
-	Source string // title of the source
+	Source string // title of the document
 	Place  string // where and when the source was published or stored
 	Here   string // wording in the checked text
 	There  string // wording in the source
@@ -109,7 +109,7 @@ const BoardSignatures = 3
 // BoardColumns returns the columns of the table of signatures, in English.
 func BoardColumns() []string { return []string{"Name", "Role", "Date", "Handwritten signature"} }
 
-// largest returns the largest passages that count, in descending order of size; ties are in text order.
+// largest returns the largest passages that count, largest first; ties are in text order.
 func largest(r *Report) []int {
 	var all []int
 	for i, e := range r.Evidence {
@@ -169,7 +169,7 @@ func boardCompared(r *Report) []string {
 	return append(out, l.Say("A passage without a mark was not found in the sources searched. That does not prove it original."))
 }
 
-// firstOf joins the first few names and appends how many more there are.
+// firstOf joins the first few names and adds the number of the others.
 func firstOf(l Language, names []string) string {
 	more := len(names) - boardLibraries
 	if more > 0 {

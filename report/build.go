@@ -11,23 +11,23 @@ import (
 	"concordat"
 )
 
-// joinGap is the largest gap, in characters, across which two passages of one source are joined. It is the minimum length of a sentence
-// block in the natural scheme; a longer gap contains a block that was queried and did not match.
+// joinGap is the largest gap, in characters, at which two passages of one source are joined. It is the minimum length of a sentence block
+// in the natural scheme; a longer gap contains a block that was queried and did not match.
 const joinGap = 40
 
 // muchQuoted is the share of a text in excluded quotations at which a report mentions them. A tenth, or one page in ten, exceeds normal
 // prose and deserves a look.
 const muchQuoted = 0.1
 
-// Build applies rules to findings. It is pure: equal findings and rules give an equal report, whatever the order of the passages, and
-// neither argument is modified. It sorts the passages and makes one pass over the text.
+// Build applies rules to findings. It is pure: equal findings and rules yield an equal report, whatever the order of the passages, and
+// Build modifies neither argument. It sorts the passages and makes one pass over the text.
 //
 // Passages of one source that overlap, or are no farther apart than a short sentence, are joined. Joined passages that overlap, from any
 // source, become one Evidence with all its sources, so no character is counted twice. Gaps within a joined passage are displayed with it
 // but not counted.
 func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 
-// Prepared is a set of findings prepared for repeated calls of [Build] with different rules: everything independent of the rules is
+// Prepared is a set of findings prepared for repeated calls of [Build] with different rules; everything independent of the rules is
 // computed in advance. It is safe for concurrent use as long as the findings do not change.
 type Prepared struct {
 	base    builder // without rules
@@ -42,7 +42,7 @@ func Prepare(f *Findings) *Prepared {
 	return &Prepared{base, hex.EncodeToString(sum[:]), number(base.with(Rules{}))}
 }
 
-// Build returns the same report as the function Build. Reports from one Prepared share the data that no rule affects.
+// Build returns the same report as the function Build would. Reports from one Prepared share the data that no rule affects.
 func (p *Prepared) Build(r Rules) *Report {
 	b, f := p.base.with(r), p.base.f
 	chains, evidence, of := b.gathered()
@@ -122,7 +122,7 @@ type builder struct {
 	remotes            map[concordat.Ref]bool // see method remote
 	copies             copies
 	titles             map[concordat.Ref]string // titles of copies, from their passages
-	given              map[string]bool          // folded lines of templates, see setMasks
+	given              map[string]bool          // folded lines of templates; see setMasks
 	masks              []mask
 	masked             spans // union of masks
 	counted            spans // shared wording that an officer chose to count
@@ -133,7 +133,7 @@ type builder struct {
 	sources, own       refSet
 }
 
-// mask is text that never counts, whatever its sources.
+// mask is text that never counts, whichever sources it has.
 type mask struct {
 	why   concordat.Exclusion
 	spans spans
@@ -212,7 +212,7 @@ func (b *builder) place() {
 			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
 		}
 		if strength(p.Kind) == unknownStrength {
-			p.Kind = concordat.KindParaphrase // weakest counting kind
+			p.Kind = concordat.KindParaphrase // the weakest counting kind
 		}
 		if p.SourcePoints.Len() <= 0 && p.SourceSpan.Start == 0 && len(p.Text) == p.SourceSpan.Len() {
 			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source text begins at this passage
@@ -304,7 +304,7 @@ func (b *builder) skipped() []concordat.Skipped {
 		return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Reason, y.Reason))
 	})
 	end := 0
-	for _, s := range given { // without overlaps: the first reason for each byte wins
+	for _, s := range given { // without overlaps; the first reason for each byte wins
 		s.Span = clip(b.text, s.Span)
 		s.Span.Start = max(s.Span.Start, end)
 		if s.Span.Start >= s.Span.End {
@@ -499,8 +499,8 @@ func quotesSource(why string) bool {
 	return slices.Contains([]string{string(AsQuotation), string(AsStatute), string(AsScripture), string(AsVerse)}, why)
 }
 
-// countsShared reports whether the rules count all shared wording with a given reason. For quotations, that means those that name their
-// source.
+// countsShared reports whether the rules count all shared wording with a given reason. For quotations, that means quotations that name
+// their source.
 func (b *builder) countsShared(why concordat.Exclusion, reason string) bool {
 	switch why {
 	case concordat.ExcludedQuote:

@@ -10,7 +10,7 @@ import (
 	"concordat/report/language"
 )
 
-// Rate counts the documents of one kind, and how many of them scored at least 0.1 and at least 0.3 in measurements.
+// Rate counts the documents of one kind, and how many of them scored at least 0.1 and at least 0.3 when measured.
 type Rate struct {
 	Batch     bool   // documents of a batch were compared with each other; otherwise, each with a library
 	Language  string // en or zh; empty for English, Chinese and German together
@@ -22,8 +22,8 @@ type Rate struct {
 
 // Calibration returns how the document score performed on documents known to reuse, or not to reuse, text from the library. In classes
 // without reuse, clean documents share no long run of words with the library. Near documents are clean documents on the library's
-// subjects and from the same kind of page, the hard cases. Forms legitimately share forms, declarations, statutes, quotations and
-// reference lists. In classes with reuse, at least a tenth of each document is reused. Reworded documents were copied, edited,
+// subjects and from the same kind of page, which are the hard cases. Forms legitimately share forms, declarations, statutes, quotations
+// and reference lists. In classes with reuse, at least a tenth of each document is reused. Reworded documents were copied, edited,
 // back-translated, or reworded by programs or people. Copied forms also share forms. Condensed documents summarise a source (a tenth to
 // three tenths of it). Machine documents were rewritten by a language model. doc/evaluation/score.md names the corpora and the command; a
 // test compares it with this table.
@@ -44,21 +44,21 @@ func Calibration() []Rate {
 }
 
 // leadRates counts leads in measurements: leads outside reworded passages, documents that have a lead although they share only forms and
-// subjects, and answers with a lead among those that people wrote independently to the same question. If the number of documents is zero,
-// nothing was measured. doc/evaluation/meaning.md names the corpora and the command; a test compares it with these figures.
+// subjects, and leads between answers to the same question that people wrote independently. If the number of documents is zero, nothing
+// was measured. doc/evaluation/meaning.md names the corpora and the command; a test compares it with these figures.
 type leadRates struct {
 	outside, leads     int
 	innocent, document int
 	answered, answers  int
 }
 
-// Measured rates of leads from the embedded table, and of those verified by multilingual-e5-small.
+// Measured rates of leads found with the embedded table, and of leads verified by multilingual-e5-small.
 var (
 	tableLeads   = leadRates{2, 51, 4, 740, 3, 23}
 	encoderLeads = leadRates{outside: 0, leads: 65, answered: 1, answers: 23}
 )
 
-// LeadsMeasured returns a text that says how often leads were wrong and on which data, if that was measured.
+// LeadsMeasured returns a text that says how often leads were wrong and on which data, or "" if that was not measured.
 func (r *Report) LeadsMeasured() string {
 	l := r.Language
 	if r.LeadSearch != nil && !r.LeadSearch.Index {
@@ -93,7 +93,7 @@ func (l Language) percent1(x float64) string {
 	return language.Code(l).Percent(fmt.Sprintf("%.1f", 100*x))
 }
 
-// classWords describes a class of documents from Calibration; the text follows their number.
+// classWords describes a class of documents from Calibration; the description follows their number.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
 		"en clean": "English documents without reuse", "en near": "of these, pages on the same subjects as the library",
@@ -104,8 +104,8 @@ func (l Language) classWords(r Rate) string {
 	}[r.Language+" "+r.Class])
 }
 
-// ShareMeaning returns sentences on what a report's share does and does not imply: the figures behind [Report.Conclusion], then how many
-// of the measured documents reach 0.1 and 0.3, in checks and in batches.
+// ShareMeaning returns sentences on the meaning of a report's share: the figures behind [Report.Conclusion], then how many of the
+// measured documents reach 0.1 and 0.3, in checks and in batches.
 func ShareMeaning(r *Report) []string {
 	return append(behindConclusion(r), measuredShares(r.Language)...)
 }
@@ -179,7 +179,7 @@ type concluded struct {
 // leastMeasured is the smallest measured share.
 const leastMeasured = 0.1
 
-// isOpen reports whether a share that is too small for a conclusion can become large enough once all decisions are made.
+// isOpen reports whether a share that is too small for a conclusion can become large enough after all decisions are made.
 func isOpen(s Scores) bool {
 	return s.Covered < leastMeasured && s.IfCounted >= leastMeasured
 }
@@ -205,7 +205,7 @@ func conclude(r *Report) (c concluded, ok bool) {
 }
 
 // Conclusion returns one or two plain sentences on what this report's share implies: how many honest texts reached it in the
-// measurements, or how many copied ones did not. [ShareMeaning] has the figures. Conclusion returns "" if nothing was compared.
+// measurements, or how many copied ones did not. [ShareMeaning] has the figures. It is empty if nothing was compared.
 func (r *Report) Conclusion() string {
 	l := r.Language
 	c, ok := conclude(r)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A CSVWriter writes rows in which no cell becomes a formula, whatever separator the spreadsheet program uses: a German or French program
-// splits at semicolons and might break up a single field. It quotes every field and protects each with Cell. Lines end in CR and LF (RFC
-// 4180). The first error is kept.
+// A CSVWriter writes rows in which no cell becomes a formula, whatever separator the spreadsheet program uses; a German or French
+// program, for example, splits at semicolons and might break up a single field. It quotes every field and protects each with Cell. Lines
+// end in CR and LF (RFC 4180). The first error is kept.
 type CSVWriter struct {
 	w   *bufio.Writer
 	err error
@@ -57,9 +57,9 @@ const (
 	// formulaStarts are the characters that begin a formula or its argument in some spreadsheet program; the full-width forms are folded
 	// to the plain ones by programs configured for Japanese or Chinese.
 	formulaStarts = "=+-@＝＋－＠"
-	// cellEnds are characters at which a spreadsheet program might start another cell within a field. These are the separators of some
-	// locales and settings, and the line break, since a program with a different separator does not see that the field is quoted. Commas
-	// are excluded, because a program that splits at commas respects the quotes.
+	// cellEnds are characters at which a spreadsheet program might start another cell in the middle of a field. They are the separators
+	// of some locales and settings, and the line break, since a program with a different separator does not see that the field is quoted.
+	// Commas are excluded, because a program that splits at commas respects the quotes.
 	cellEnds = ";|\t\n\u2028\u2029"
 	// cellSpace is the white space that some programs strip before checking for a formula, and the quote that begins a cell.
 	cellSpace = " \n\t\u00a0\u3000\ufeff\""

@@ -50,7 +50,7 @@ func (b *builder) near(end, start int) bool {
 	if start <= end {
 		return true
 	}
-	if start-end > joinGap*64 { // avoids counting; white space alone does not join distant positions
+	if start-end > joinGap*64 { // avoids counting, because white space alone does not join distant positions
 		return false
 	}
 	return b.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
@@ -118,9 +118,9 @@ func (b *builder) isCommon(p concordat.Passage) bool {
 	return p.Kind == concordat.KindCommon || b.byNumber && p.Documents > b.common
 }
 
-// commonByNumber reports whether a passage is judged common by the number of documents that contain it. That is the case if the search
-// for common wording did not precede the comparison, if documents of several sites contain the same wording (no site sees all of them),
-// or if the rules set a lower threshold than the search.
+// commonByNumber reports whether a passage is judged common by the number of documents that contain it. This applies if the search for
+// common wording did not precede the comparison, if documents of several sites contain the same wording (no site sees all of them), or if
+// the rules set a lower threshold than the search.
 func (b *builder) commonByNumber() bool {
 	if b.common <= 0 {
 		return false
@@ -256,7 +256,8 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 // mostlyQuoted is the share of a passage's characters in quotations at which the passage is a quotation.
 const mostlyQuoted = 0.9
 
-// shown returns the kind of a passage as a whole: that of most of its characters, unless the passage is of a kind that matters more.
+// shown returns the kind of a passage as a whole: the kind of most of its characters, unless part of the passage is of a kind that
+// matters more.
 func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 	switch n := b.count.Characters(e.Span); {
 	case e.Excluded == concordat.ExcludedTemplate:

@@ -72,8 +72,8 @@ func isRow(l string) bool {
 // rowNumber matches a number in a row, optionally with thousands separators or an uncertainty in parentheses.
 var rowNumber = regexp.MustCompile(`[0-9][0-9.,\x{00A0}\x{202F}]*(?:\([0-9]+\))?(?:\s?[×x·*]\s?10\s?\^?\s?[-−–+⁻⁺]?[0-9⁰¹²³⁴-⁹]+|[eE][-+−]?[0-9]+)?`)
 
-// constantRow reports whether all numbers in a row are known constants: either those of one element, named by its symbol or by both
-// numbers, or the digits of a constant.
+// constantRow reports whether all numbers in a row are known constants: either the two numbers of one element, which its symbol or the
+// numbers identify, or the digits of a constant.
 func constantRow(l string) bool {
 	elements, digits := publicConstants()
 	var numbers []string

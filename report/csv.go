@@ -118,7 +118,7 @@ func csvKinds(kinds []concordat.KindCount) string {
 }
 
 // csvWork returns the cells that are the same on every row of a source: its letter, other locations and addresses of its work, and the
-// basis for proposing that the work is the author's own.
+// reason for proposing that the work is the author's own.
 func csvWork(r *Report, ref concordat.Ref) []string {
 	i := r.Source(ref)
 	if i < 0 {

@@ -6,11 +6,10 @@ import (
 	"concordat"
 )
 
-// cut splits chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: a
-// stretch that counting sources contain verbatim, or a stretch that none of them contains. Sources that do not count and text excluded by
-// a rule neither extend nor join passages. from[i] is the index of the chain from which pieces[i] was cut. A non-counting chain that lies
-// mostly in counting passages is added to them as a further source; the rest becomes a separate passage if it has joinGap letters or
-// would otherwise not appear.
+// cut splits chains into text that counts and text that does not, so that each passage of a report is entirely one or the other: verbatim
+// in some counting source, or in none. Sources that do not count and text excluded by a rule neither extend nor join passages. from[i] is
+// the index of the chain from which pieces[i] was cut. A non-counting chain that lies mostly in counting passages is added to them as a
+// further source; the rest becomes a separate passage if it has joinGap letters or would not appear otherwise.
 func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
 	add := func(i int, s spans, why concordat.Exclusion) {
 		if c := chains[i].within(s); len(c.raw) > 0 {

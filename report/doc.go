@@ -2,7 +2,7 @@
 // report. Open report.go for the terms, then build.go.
 //
 // [Findings] contain everything a check found and are stored; [Rules] determine what counts; [Build] combines them into a [Report]. When
-// a rule changes, Build runs again without a new search. The package is pure: the same findings and rules give the same report,
+// a rule changes, Build runs again without a new search. The package is pure: the same findings and rules yield the same report,
 // regardless of the order in which passages were found.
 //
 // A report claims only what was compared; alongside its findings, it lists what was not compared.

@@ -46,8 +46,8 @@ type record struct {
 	sure bool // it begins with an author
 }
 
-// readRecord reads s, a line or a few wrapped lines, as an entry. ok is false for prose, and for an entry that cannot be read as a work
-// and is therefore compared word by word.
+// readRecord reads s, a line or a few wrapped lines, as an entry. ok is false for prose, and for an entry that cannot be read as a work,
+// which is compared word by word instead.
 func readRecord(text string, s concordat.Span) (r record, ok bool) {
 	s = trim(text, s)
 	if s.Len() < leastEntry || s.Len() > maxEntry {
@@ -316,7 +316,7 @@ func fieldsOf(entry string, at int) []concordat.Span {
 type fieldMeasure struct {
 	small   int  // words in lower case, words of scripts without capitals, and pairs of Chinese characters
 	large   int  // capitalised words, and numbers
-	clauses bool // Chinese: some clause is longer than in an imprint
+	clauses bool // some Chinese clause is longer than in an imprint
 	capital bool // it begins with a capital or a Chinese character
 	marked  bool // it has imprint marks, and too few other words for a sentence
 }

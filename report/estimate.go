@@ -4,7 +4,7 @@ import (
 	"concordat"
 )
 
-// Bounds are the bounds of an estimated share, 0 to 1, with the true share between them.
+// Bounds are the bounds of an estimated share, 0 to 1; the true share lies between them.
 type Bounds struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -17,14 +17,14 @@ func (b *Bounds) rounded() *Bounds {
 	return &Bounds{round(b.Low), round(b.High)}
 }
 
-// The share of a source held by a partner is an estimate: outlines and fingerprints only approximate where its passages begin and end,
-// and which words they contain. The share that a check with the full text would find lies between two bounds: the shared text weighted by
-// similarity, and the shared text with its surroundings. The bounds were measured on chapters that historians rewrote and on copies of
-// PAN 2013; doc/evaluation/share.md has the command.
+// The share of a source held by a partner is an estimate, because outlines and fingerprints only approximate where its passages begin and
+// end, and which words they contain. The share that a check with the full text would find lies between two bounds: the shared text
+// weighted by similarity, and the shared text with its surroundings. The bounds were measured on chapters that historians rewrote and on
+// copies of PAN 2013; doc/evaluation/share.md has the command.
 const (
 	outlinedAround = 100  // code points around each passage if the partner provided an outline of its document
 	matchedAround  = 200  // code points around each passage if only single sentences are known
-	belowLow       = 0.1  // part of the share that is coincidence, or is explained at the partner
+	belowLow       = 0.1  // part of the share that is coincidence or is explained at the partner
 	outlinedAbove  = 0.05 // part of the share invisible to fingerprints
 	matchedAbove   = 0.1
 )

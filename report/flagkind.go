@@ -46,7 +46,7 @@ func Disguises(flags []concordat.Flag) int {
 	return len(kinds)
 }
 
-// FlagKinds groups the flags of a report by kind: first those that can conceal something, then the notes, each in the order raised.
+// FlagKinds groups the flags of a report by kind: first the kinds that can conceal something, then the notes, each in the order raised.
 func FlagKinds(r *Report) []FlagKind {
 	var out []FlagKind
 	for i, f := range r.Flags {

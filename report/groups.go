@@ -13,7 +13,7 @@ type GroupShare struct {
 	Group    concordat.Group
 	Passages int     // passages that count, or would if the rules did not exclude their group
 	Share    float64 // share of those passages
-	Percent  int     // Share as displayed; the percentages of counting groups add up to the report's
+	Percent  int     // Share as displayed; the percentages of counting groups add up to the report's percentage
 	Counts   bool    // whether the group's passages count
 	Others   int     // passages in the group that other rules exclude
 	Quotes   int     // quotations among Others
@@ -51,7 +51,7 @@ func GroupFigure(l Language, g GroupShare) string {
 	return l.Say("%s, not counted", l.Plural(g.Others, "passage", "passages"))
 }
 
-// WithGroup returns a copy of r in which the passages of a group count, or do not.
+// WithGroup returns a copy of r in which the passages of a group do or do not count.
 func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 	out := map[concordat.Group]bool{}
 	for _, x := range r.ExcludeGroups {
@@ -77,7 +77,7 @@ func WithGroup(r Rules, g concordat.Group, counts bool) Rules {
 
 // groupOf returns the group of a passage. A passage is a quotation if nearly all of it is in quotation marks. The quotation names its
 // source if a citation lies in it, right after it, or before it in the same clause. A quotation recognised by its source also counts as
-// naming it.
+// naming its source.
 func groupOf(b *builder, e concordat.Evidence) concordat.Group {
 	n := float64(b.count.Characters(e.Span))
 	legal := float64(b.count.sum(spans{e.Span}.and(b.legal))) >= mostlyQuoted*n

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Later is an alert: a document that was added after the report was made and that matches its check, which keeps watching.
+// Later is an alert: a document that matches a standing check and was added after the report was made.
 type Later struct {
 	Alert     int64 // number of the alert
 	Source    concordat.Ref

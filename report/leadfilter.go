@@ -14,7 +14,7 @@ type LeadFilter struct {
 	State     LeadState // empty for any state
 }
 
-// Has reports whether f selects a lead in the given state.
+// Has reports whether f selects a lead that is in the given state.
 func (f LeadFilter) Has(l Lead, state LeadState) bool {
 	likely := l.Likely()
 	return (f.Kind == "" || f.Kind == l.Kind) && (f.Languages == "" || f.Languages == LanguagePair(l.Languages)) &&
@@ -24,7 +24,7 @@ func (f LeadFilter) Has(l Lead, state LeadState) bool {
 // ShowsLead reports whether r.LeadFilter selects a lead.
 func (r *Report) ShowsLead(l RuledLead) bool { return r.LeadFilter.Has(l.Lead, l.State) }
 
-// LeadsShown returns a sentence about the filter if it omits any leads, or "" if not.
+// LeadsShown returns a sentence about the filter if it omits any leads, or "" if it omits none.
 func (r *Report) LeadsShown() string {
 	if r.LeadFilter == (LeadFilter{}) {
 		return ""

@@ -36,10 +36,10 @@ type Lead struct {
 	SourcePoints concordat.Span `json:"source_points,omitzero"`
 	Kind         LeadKind       `json:"kind"`
 	Languages    [2]string      `json:"languages"` // language codes of the submission and the source; empty if unknown
-	// Likelihood says how much more often two places stand out this strongly in a reworded passage than elsewhere
-	// (meaning.Lead.Likelihood), or is 0 if that was not measured.
+	// Likelihood says how many times more often two places stand out this strongly in a reworded passage than elsewhere
+	// (meaning.Lead.Likelihood); 0 if not measured.
 	Likelihood float64    `json:"likelihood,omitempty"`
-	Encoder    string     `json:"encoder"` // the comparer: table@ and its digest
+	Encoder    string     `json:"encoder"` // the comparer, as table@ and its digest
 	Pairs      []LeadPair `json:"pairs"`   // corresponding sentences, ordered by place in the submission
 	Text       string     `json:"text,omitempty"`
 }
@@ -159,7 +159,7 @@ func (b *builder) ruled(l Lead, number string) RuledLead {
 	return out
 }
 
-// leadShare returns the share of counted leads that lie outside the covered text.
+// leadShare returns the share of the text in counted leads, outside the covered text.
 func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 	var counted []concordat.Span
 	for _, l := range leads {
@@ -173,7 +173,7 @@ func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 	return b.part(union(counted).and(b.checked).without(covered))
 }
 
-// withoutWording removes from leads the wording of sources and everything that people wrote about them.
+// withoutWording removes the sources' wording from leads, and everything that people wrote about the leads.
 func withoutWording(ls []RuledLead) []RuledLead {
 	ls = slices.Clone(ls)
 	for i := range ls {
@@ -205,7 +205,8 @@ const LeadMeaning = "A lead is a reason to read two places side by side: they se
 // NoLeads states that the search for leads found none, in English, for translation.
 const NoLeads = "No passage seems to say in other words what a compared document says. Most rewordings of single sentences, most summaries and many translations are not found."
 
-// LeadsFound returns a sentence with the number of leads and the share of the text in counted ones, or "" if leads were not requested.
+// LeadsFound returns a sentence with the number of leads and the share of the text that counted ones cover, or "" if leads were not
+// requested.
 func (r *Report) LeadsFound() string {
 	if r.Leads == nil {
 		return ""

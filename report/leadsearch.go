@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// LeadSearch records where and how leads were sought.
+// LeadSearch records where and how the check looked for leads.
 type LeadSearch struct {
 	Documents int `json:"documents"` // number of documents in the compared libraries
 	Compared  int `json:"compared"`  // documents whose sentences were compared by meaning
@@ -14,7 +14,7 @@ type LeadSearch struct {
 	// Vectors means that an encoder's vectors found documents too.
 	Vectors    bool   `json:"vectors,omitempty"`
 	NotIndexed int    `json:"not_indexed"` // documents of the site not yet indexed by meaning
-	By         string `json:"by"`          // the comparer: table@ and its digest, or the model of an encoder
+	By         string `json:"by"`          // the comparer, as table@ and its digest, or the model of an encoder
 	Language   string `json:"language"`    // language code of the text; empty if unknown
 }
 
@@ -36,8 +36,8 @@ var (
 // measuredModels lists the names of the model with measured leads.
 var measuredModels = []string{"multilingual-e5-small", "e5-query"}
 
-// LeadsSought returns sentences on how, and in how many documents, leads were sought, and on how many leads such a search finds in tests
-// for the language of the text. It returns "" if leads were not sought or the search was not recorded.
+// LeadsSought returns sentences on how the check looked for leads, in how many documents, and how many leads such a search finds in tests
+// for the language of the text. It returns "" if the check did not look for leads or the search was not recorded.
 func LeadsSought(r *Report) string {
 	s, l := r.LeadSearch, r.Language
 	if s == nil || r.Leads == nil {
@@ -45,7 +45,7 @@ func LeadsSought(r *Report) string {
 	}
 	var out []string
 	compared, all := Thousands(s.Compared), Thousands(max(s.Documents, s.Compared))
-	switch { // two documents of a batch are compared with each other, whatever an index says
+	switch { // two documents of a batch are compared with each other regardless of any index
 	case s.Compared == 0 && s.Documents == 0:
 	case s.Index && s.Vectors:
 		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it by the encoder and by the embedded table.", compared, all))
@@ -68,7 +68,7 @@ func LeadsSought(r *Report) string {
 	return l.Join(append(out, recallWords(r, recall, measured)))
 }
 
-// recallWords returns a sentence on how much a search for leads finds in tests, for the language of the text.
+// recallWords returns a sentence on how many leads a search finds in tests for the language of the text.
 func recallWords(r *Report, recall leadRecall, measured bool) string {
 	s, l := r.LeadSearch, r.Language
 	own := found{}

@@ -25,8 +25,8 @@ const manifestLabel = "concordat/manifest/1\x00"
 // ManifestVersion is the version of the manifest in the JSON form of a report.
 const ManifestVersion = 1
 
-// Manifest lists the content of a report in JSON item by item, each with a digest, so that a signature over it reveals not only that a
-// report was changed but also where.
+// Manifest lists the content of a report in JSON item by item, each with a digest, so that a signature over it reveals where a report was
+// changed, and not only that it was.
 type Manifest struct {
 	Version   int
 	Site      concordat.SiteID // site that signs the report
@@ -404,7 +404,7 @@ func (c *changes) fields(path string, was, is Item) {
 	}
 }
 
-// lists compares two lists of items: equal items at either end are unchanged even if their numbers differ; the rest are compared in
+// lists compares two lists of items; equal items at either end are unchanged even if their numbers differ; the rest are compared in
 // pairs, and any left over were added or removed.
 func (c *changes) lists(was, is []string) {
 	same := func(a, b string) bool { return c.was[a].whole == c.is[b].whole }

@@ -15,12 +15,12 @@ const (
 	// leastAttributed is the minimum length of a reported quotation in bytes. Anything shorter is a term.
 	leastAttributed = 40
 	// maxAlone is the maximum number of words in consecutive quotations accepted on the strength of their references alone. Anyone can
-	// put quotation marks and a reference around a page; longer quotations are legitimately shared only if others quote them too, see
-	// [Attributions].
+	// put quotation marks and a reference around a page; longer quotations are legitimately shared only if others quote them too (see
+	// [Attributions]).
 	maxAlone = 60
 	// aloneApart is the number of words between two quotations at which they are no longer consecutive.
 	aloneApart = 15
-	// maxAttributed is the maximum share of a text in attributed quotations that are still legitimately shared, because a text composed
+	// maxAttributed is the maximum share of a text in attributed quotations at which they are still legitimately shared; a text composed
 	// of quotations needs human judgement.
 	maxAttributed = 0.25
 )
@@ -33,8 +33,8 @@ var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
 // AttributedQuotations returns the short quotations in a text that name their source, in text order without overlaps. A citation, the
-// title of a work or a statutory provision must appear in the introductory clause or right after the quotation. It omits quotations that
-// make up more than maxAlone consecutive words, and returns none at all if they make up more than maxAttributed of the text.
+// title of a work or a statutory provision must appear in the introductory clause or right after the quotation. It omits runs of
+// quotations with more than maxAlone words in all, and returns nothing if quotations make up more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans

@@ -41,8 +41,8 @@ func (n Names) Person(account string) string { return cmp.Or(n.People[account], 
 // shownIdentity is the number of characters displayed of an unreadable identity.
 const shownIdentity = 7
 
-// SiteName returns the display name of a site, as chosen by the partner. It appends the start of the identity only if another partner has
-// taken the same name.
+// SiteName returns the display name of a site, as chosen by the partner. It appends the start of the identity only if another partner
+// uses the same name.
 func (r *Report) SiteName(id concordat.SiteID) string {
 	name := cmp.Or(r.Sites[id], r.Names.Sites[id])
 	if name == "" {
@@ -58,7 +58,8 @@ func (r *Report) SiteName(id concordat.SiteID) string {
 	return name
 }
 
-// Place describes where a document is: its library and, for a partner's document, the site; for one of our own, the document's name.
+// Place describes where a document is: its library, then the site for a partner's document, or the document's name for a document of this
+// site.
 func (r *Report) Place(ref concordat.Ref) string {
 	if _, ok := ref.Library.Batch(); ok {
 		return r.Language.Say("another document of this batch: %s", string(ref.Document))
@@ -70,7 +71,7 @@ func (r *Report) Place(ref concordat.Ref) string {
 	return place + "/" + string(ref.Document)
 }
 
-// atPartner reports whether a site is a partner: it provided a name, or is not the site of the report.
+// atPartner reports whether a site is a partner: it provided a name, or it is not the site of the report.
 func atPartner(r *Report, id concordat.SiteID) bool {
 	_, named := r.Sites[id]
 	return named || r.Names.Site != "" && id != r.Names.Site

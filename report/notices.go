@@ -29,7 +29,7 @@ var (
 )
 
 // notice reports whether a paragraph looks like a publisher's notice: it begins with a copyright mark, or has a link on every other line,
-// all to one host. In a single text, this proves nothing, because anyone can add links and marks to a page.
+// all to one host. In a single text, these signs prove nothing, because anyone can add links and marks to a page.
 func notice(p string) bool {
 	if len(p) > 20*maxLinkedNotice {
 		return false
@@ -55,7 +55,7 @@ func notice(p string) bool {
 }
 
 // authorLines returns the paragraphs at the beginning of a document that consist of names: authors and their institutions. In a single
-// text, this proves nothing, because any page can be written in capitals.
+// text, these signs prove nothing, because anyone can write a page in capitals.
 func authorLines(text string, ps []concordat.Span) []Attributed {
 	var out []Attributed
 	before := 0

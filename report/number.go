@@ -29,8 +29,8 @@ func number(b *builder) numbers {
 	return n
 }
 
-// of returns the number of each passage, which is that of the first passage without rules that overlaps it. If passage 7 splits because
-// the source that held it together is excluded, its later parts become 7b, 7c and so on.
+// of returns the numbers of the passages; a passage has the number of the first passage without rules that overlaps it. If passage 7
+// splits because the source that held it together is excluded, its later parts become 7b, 7c and so on.
 func (n numbers) of(evidence []concordat.Evidence) []string {
 	out := make([]string, len(evidence))
 	k, part, last := 0, 0, -1

@@ -86,7 +86,7 @@ func samePerson(as, bs []concordat.Creator) (a, b concordat.Creator, by string) 
 	return a, b, by
 }
 
-// personName is a name folded for comparison. In a name without a comma, either word can be the family name.
+// personName is a name folded for comparison. If a name has no comma, either word can be the family name.
 type personName struct {
 	family string
 	given  []string
@@ -130,7 +130,7 @@ func readName(s string) (n personName, ok bool) {
 	return n, true
 }
 
-// sameName reports whether two names can belong to one person: the family names are equal, as are the given names where both are spelled
+// sameName reports whether two names can belong to one person: the family names are equal, and so are the given names that both spell
 // out. A family name alone does not suffice.
 func sameName(x, y string) bool {
 	a, ok := readName(x)
@@ -167,7 +167,7 @@ func (l Language) OwnWords(o *OwnWork) string {
 	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
 }
 
-// SameAuthorWords says that a later document might be by the author of the submission, and how reliable that is.
+// SameAuthorWords says that a later document might be by the author of the submission, and how reliable that guess is.
 func (l Language) SameAuthorWords(o *OwnWork) string {
 	switch {
 	case o == nil:

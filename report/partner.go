@@ -19,7 +19,7 @@ type PartnerSource struct {
 	Level   concordat.Show  `json:"level"`             // granted level of disclosure
 	Job     string          `json:"job,omitempty"`     // hexadecimal job of the query; empty if the source was found in a mirror
 	Epoch   concordat.Epoch `json:"epoch"`
-	// Outline is the form in which the partner disclosed the document around its matches; it is empty if the passages are just the
+	// Outline is the form in which the partner disclosed the document around its matches; it is empty if the passages contain only the
 	// matched sentences.
 	Outline string `json:"outline,omitempty"`
 	Matches int    `json:"matches"` // number of matching sentences of the submission
@@ -178,7 +178,7 @@ func (l Language) shown(c concordat.Consulted) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// few returns a number in words, except that numbers below three are given as two.
+// few returns n with its noun, or "few" for 2, which partners report for every number below three.
 func (l Language) few(n int, one, many string) string {
 	if n == 2 {
 		return l.Say("few") + " " + l.Say(many)

@@ -38,7 +38,7 @@ type PartnerLeadOutcome string
 // The outcomes.
 const (
 	PartnerLeadFound PartnerLeadOutcome = "lead" // it became a lead
-	PartnerLeadNone  PartnerLeadOutcome = "none" // it was dropped because the compared places are not similar enough
+	PartnerLeadNone  PartnerLeadOutcome = "none" // it was dropped because the compared places are too dissimilar
 )
 
 // Span returns the stretch of the submission from the lead's first sentence to its last.

@@ -15,7 +15,7 @@ const (
 	ownGap  = 24
 )
 
-// joinParts joins passages of one source into fewer pieces: neighbours that are also consecutive in the source become one piece if the
+// joinParts joins passages of one source into fewer pieces; neighbours that are also consecutive in the source become one piece if the
 // source text between them is known. ps must be in order of Span and is not modified.
 func joinParts(ps []concordat.Passage) []concordat.Passage {
 	var out []piece
@@ -40,7 +40,7 @@ type piece struct {
 	text    []byte
 	sum     float64 // similarity × bytes of the passages joined after the first
 	bytes   int     // bytes of the passages joined after the first
-	ownSpan int     // bytes of the first passage; 0 until another is joined
+	ownSpan int     // bytes of the first passage; 0 until another one is joined
 	byKind  map[concordat.Kind]int
 	owned   bool // the piece owns its Words slice
 }
@@ -94,7 +94,7 @@ func (a *piece) join(b concordat.Passage) bool {
 // nothing and returns false.
 func (a *piece) joinText(b concordat.Passage) bool {
 	if len(a.text) == 0 && b.Text == "" {
-		return true // neither is allowed to be displayed
+		return true // neither may be displayed
 	}
 	if len(a.text) != a.SourceSpan.Len() || len(b.Text) != b.SourceSpan.Len() {
 		return false

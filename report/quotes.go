@@ -37,8 +37,8 @@ func quotations(text string) spans {
 	return union(append(out, blockQuotes(text)...))
 }
 
-// continues reports whether p is a paragraph of a quotation that continues in the next one: each begins with an opening mark, and only
-// the last has the closing mark.
+// continues reports whether p is a paragraph of a quotation that continues in the next one; each of its paragraphs begins with an opening
+// mark, and only the last has the closing mark.
 func continues(text string, p, next concordat.Span) bool {
 	p, next = trim(text, p), trim(text, next)
 	r, _ := utf8.DecodeRuneInString(p.In(text))

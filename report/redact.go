@@ -61,7 +61,7 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 			w.Work, w.Authors = concordat.Work{}, nil
 		}
 	}
-	// A text that may be displayed is preferred as the representative of its work.
+	// A work is preferably represented by a text that may be displayed.
 	shown := map[concordat.Ref]concordat.Ref{}
 	for _, w := range out.Works {
 		if first := shown[w.Same]; w.Same != (concordat.Ref{}) && !redacted(w.Source) && (first == (concordat.Ref{}) || w.Source == w.Same) {
@@ -90,7 +90,7 @@ func Flagged(f *Findings, flag concordat.Flag) *Findings {
 	return &out
 }
 
-// HiddenFlag returns a flag saying that n sources are hidden until a date, the end of the last of their embargoes.
+// HiddenFlag returns a flag saying that n sources are hidden until a date, when the last of their embargoes ends.
 func HiddenFlag(n int, until time.Time) concordat.Flag {
 	return concordat.Flag{Code: FlagHidden, Count: n,
 		Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " +

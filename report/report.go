@@ -39,7 +39,7 @@ type Findings struct {
 	// Leads are passages that seem to say the same in other words, in any order. They are not evidence. Nil means that leads were not
 	// requested.
 	Leads []Lead `json:"leads,omitzero"`
-	// LeadSearch records how leads were sought. It is nil if they were not, or if the search was by an earlier version.
+	// LeadSearch records how the check looked for leads. It is nil if it did not, or if an earlier version did the search.
 	LeadSearch *LeadSearch `json:"lead_search,omitempty"`
 	// PartnerLeads are partner documents that, according to the partners, might say the same as the submission; their text is unknown
 	// here.
@@ -49,18 +49,18 @@ type Findings struct {
 	Forward      string                `json:"forward"`   // which sentences were sent to other sites: unmatched, all or none
 	Threshold    float64               `json:"threshold"` // covered share at which a report deserves close reading
 	Probe        string                `json:"probe"`     // how far around each band the index searched: exact or one
-	// Dated is the submission's date, or empty if unknown; DatedBy is where the date comes from.
+	// Dated is the submission's date, or empty if unknown; DatedBy is the origin of the date.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
-	// Dates holds the ages of sources, as far as known.
+	// Dates holds the known ages of sources.
 	Dates []SourceDate `json:"dates,omitempty"`
-	// Works describes the works of the sources, as far as known.
+	// Works describes the known works of the sources.
 	Works []SourceWork `json:"works,omitempty"`
 	// Authors lists the known authors of the submission.
 	Authors []concordat.Creator `json:"authors,omitempty"`
 	// Templates holds the wording that the consulted libraries hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
-	// Counting lists, without text, the wordings that would be undecided had their libraries not decided that they count.
+	// Counting lists, without text, the wording that would be undecided if its libraries had not decided that it counts.
 	Counting []Template `json:"counting,omitempty"`
 	// Short holds the findings on pieces too short for fingerprints; nil if they were not requested.
 	Short *ShortFindings `json:"short,omitempty"`
@@ -74,7 +74,7 @@ type Findings struct {
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
 	// Statements holds partners' signed answers, exactly as signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
-	// Withheld holds the data needed for scores if the submission's text is not stored; nil if the text is stored.
+	// Withheld holds the data needed for scores if the submission's text is not stored; it is nil if the text is stored.
 	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
@@ -82,9 +82,9 @@ type Findings struct {
 type Wording struct {
 	concordat.Span
 	Kind      concordat.Kind `json:"kind"`            // common, form, quotation or undecided
-	Documents int            `json:"documents"`       // number that contain it, including the submission
-	Of        int            `json:"of"`              // number that could contain it: those in the queried libraries, or in the batch
-	Why       string         `json:"why,omitempty"`   // for a form, the part that it resembles, see package wording
+	Documents int            `json:"documents"`       // number of documents that contain it, including the submission
+	Of        int            `json:"of"`              // number of documents that could contain it, in the queried libraries or the batch
+	Why       string         `json:"why,omitempty"`   // for a form, the part that it resembles; see package wording
 	Words     int            `json:"words,omitempty"` // length in consecutive words, including adjacent ones; 0 if not recorded
 	// Holders lists the first documents that contain undecided wording, apart from the submission.
 	Holders []concordat.Ref `json:"holders,omitempty"`
@@ -93,7 +93,7 @@ type Wording struct {
 // SharedWording is Wording with its status under the rules.
 type SharedWording struct {
 	Wording
-	Counted bool // matches in it count, by rule or decision
+	Counted bool // matches in it count, because of a rule or a decision
 	Left    bool // an officer excluded it
 }
 
@@ -151,7 +151,7 @@ type Report struct {
 	Evidence     []concordat.Evidence // in text order without overlaps
 	Numbers      []string             // numbers by which people cite Evidence, one each; see Number
 	LastNumber   int                  // highest number, which is the number of passages without any rules
-	Sources      []RankedSource       // largest share first; sources excluded by a rule last
+	Sources      []RankedSource       // largest share first; sources excluded by a rule come last
 	Groups       []GroupShare         // groups of passages; none if nothing was compared
 	Sections     []SectionScore
 	Covered      []Stretch           // text in the covered share, in text order without overlaps
@@ -200,8 +200,8 @@ type Stretch struct {
 // rounding.
 type Scores struct {
 	Characters int     // letters, marks and digits in the text
-	Checked    int     // those in compared text
-	Countable  int     // those that could count: outside templates, forms, reference lists and the like
+	Checked    int     // letters, marks and digits in compared text
+	Countable  int     // those outside templates, forms, reference lists and the like, which could count
 	Words      int     // words in Countable; two Chinese characters count as one
 	Found      float64 // share of Checked in any passage, before rules
 	Whole      float64 // share of Checked in counting passages
@@ -219,8 +219,8 @@ type Scores struct {
 	Largest    float64 // largest share of Countable from a single source
 	Estimate   *Bounds // bounds of Covered if this site lacks the text of a counting source; nil if Covered was measured
 	Leads      float64 // share of Countable in leads that an officer counts; not part of Covered
-	// Literalness is the mean similarity of the covered text to the closest source, 0 to 1; 0 if nothing is covered. Excluding a source
-	// can increase it, since it is not a share of the text.
+	// Literalness is the mean similarity of the covered text to the closest source, 0 to 1, or 0 if nothing is covered. Excluding a
+	// source can increase it, since it is not a share of the text.
 	Literalness float64
 }
 
@@ -237,13 +237,13 @@ type RankedSource struct {
 	Work       *concordat.Work // description from a repository; nil if unknown
 	Also       []Copy          // other locations of the work
 	Own        *OwnWork        // proposal that it is the author's own earlier work, or nil
-	Share      float64         // share of the characters that could count, 0 to 1; for an excluded source, what its share would be
+	Share      float64         // share of the characters that could count, 0 to 1; for an excluded source, the share if it counted
 	Estimate   *Bounds         // bounds of Share if this site lacks the text of the source; nil if Share was measured
 	Verbatim   float64         // part of Share in the same words
 	Alone      float64         // part of Share in no other counting source
 	Characters int
 	Held       []concordat.Span // places it contains, in text order without overlaps
-	Sections   []float64        // share of each of Report.Sections that it contains, 0 to 1
+	Sections   []float64        // share of each of Report.Sections that the source contains, 0 to 1
 	Evidence   []int            // indices into Report.Evidence, ascending; none for an excluded source
 	Excluded   concordat.Exclusion
 	Ordinal    int // from 1, independent of the rules; see Letter

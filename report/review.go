@@ -14,7 +14,7 @@ type Review struct {
 	By      string
 	At      time.Time
 	Signed  []SignedOff // sign-offs by other people, oldest first
-	// Stale means that the rules have changed since the verdict, which was therefore based on other figures.
+	// Stale means that the rules have changed since the verdict, which was therefore based on different figures.
 	Stale bool
 }
 

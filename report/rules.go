@@ -14,8 +14,8 @@ import (
 )
 
 // Rules determine which findings count. The zero value counts everything except shared wording that is common or undecided, and isolated
-// sentences. A rule removes its wording from the numerator of a share; templates, forms and reference lists leave the denominator as
-// well, because they could not count.
+// sentences. A rule removes its wording from the numerator of a share; template, form and reference list rules also remove theirs from
+// the denominator, because that wording could not count.
 //
 // Stores, reports, the API and its clients all use this type; spans are bytes here and code points externally ([Rules.InPoints]). A field
 // with a flag is a rule for a whole report, described by its tags; see [RuleTable].
@@ -34,12 +34,12 @@ type Rules struct {
 	// CommonAbove is the number of documents above which a passage is common wording, regardless of the findings' Wording; 0 means
 	// DefaultCommonAbove, and a negative number disables the rule.
 	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and does not count alone. 0: the default, 20; -1: nothing is common."`
-	// ExcludeSources names documents that do not count. A Ref without Document names a whole library, and one without Library names a
+	// ExcludeSources names documents that do not count. A Ref without a Document names a whole library, and one without a Library names a
 	// whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
 	// OwnWork names, in the same way as ExcludeSources, earlier work of the submission's author.
 	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
-	// NotOwnWork names documents no longer to be proposed as earlier work of the author. It does not affect scores.
+	// NotOwnWork names documents that are no longer proposed as earlier work of the author. It does not affect scores.
 	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Not earlier work of the author, although it was proposed"`
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
 	ExcludeGroups   []string          `json:"exclude_groups" required:"false" maxItems:"4" enum:"uncited,unquoted,unsourced,quoted_cited" flag:"exclude-group" label:"rules.groups" doc:"Groups of passages that do not count: without citation, cited without quotation marks, quoted without source, quoted and cited."`
@@ -51,8 +51,8 @@ type Rules struct {
 	SetAsideLeads   []LeadRuling      `json:"set_aside_leads" required:"false" maxItems:"1000" doc:"Leads that were set aside"`
 }
 
-// DefaultCommonAbove is the number of documents above which wording is common, because in laws and web pages, the few blocks above it
-// produce most duplicate pairs (doc/design.md, detection).
+// DefaultCommonAbove is the number of documents above which wording is common; in laws and web pages, the few blocks above it produce
+// most duplicate pairs (doc/design.md, detection).
 const DefaultCommonAbove = 20
 
 // Ruling is a decision about a place in the submission, with a reason.
@@ -66,7 +66,7 @@ type Ruling struct {
 // ExcludedPassage is a passage excluded from scores.
 type ExcludedPassage = Ruling
 
-// CountedWording is shared wording, or an isolated sentence, that counts by decision.
+// CountedWording is shared wording, or an isolated sentence, that counts because of a decision.
 type CountedWording = Ruling
 
 // ruleWords lists the lines in which a report states its rules, in order. A rule can have no line or several.
@@ -338,7 +338,7 @@ func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
 	return r
 }
 
-// Decided returns r as a replacement for earlier rules: existing rulings keep their author and time, and new ones get the given author
+// Decided returns r as a replacement for earlier rules; existing rulings keep their author and time, and new ones get the given author
 // and time.
 func (r Rules) Decided(before Rules, by string, at time.Time) Rules {
 	own := func(list, old []Ruling) (out []Ruling) {

@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// SourceWork describes a source's work, as far as it is known.
+// SourceWork is the known description of a source's work.
 type SourceWork struct {
 	Source concordat.Ref  `json:"source"`
 	Work   concordat.Work `json:"work,omitzero"`
@@ -19,7 +19,7 @@ type SourceWork struct {
 	Text string `json:"-"`
 }
 
-// creators returns the authors, as far as known.
+// creators returns the known authors.
 func (w SourceWork) creators() []concordat.Creator {
 	if len(w.Work.Creators) > 0 {
 		return w.Work.Creators
@@ -43,7 +43,7 @@ func (w SourceWork) isProved(x SourceWork) bool {
 }
 
 // isApart reports whether two sources with the same text are nevertheless separate works: their authors differ, or one library has both
-// and their authors are not known to agree, as when two students submit one text.
+// and their authors are not known to agree, for example because two students submitted one text.
 func (w SourceWork) isApart(x SourceWork) bool {
 	if w.isProved(x) {
 		return false
@@ -66,8 +66,8 @@ func JoinWorks(f *Findings) {
 	for i := range works {
 		group[i], members[i] = i, []int{i}
 	}
-	// joins reports whether two groups can be one work: none of their texts are known to be separate works. A text without an author does
-	// not join texts of two authors.
+	// joins reports whether two groups can be one work, that is, whether no two of their texts are known to be separate works. A text
+	// without an author does not join texts of two authors.
 	joins := func(a, b int) bool {
 		return !slices.ContainsFunc(members[a], func(i int) bool {
 			return slices.ContainsFunc(members[b], func(j int) bool { return works[i].isApart(works[j]) })
@@ -168,7 +168,7 @@ func (c copies) all(ref concordat.Ref) []concordat.Ref {
 	return []concordat.Ref{ref}
 }
 
-// extend applies rules about one text of a work to all its texts. A rule that excludes a whole library excludes only the texts there: if
+// extend applies rules about one text of a work to all its texts. A rule that excludes a whole library excludes only the texts there; if
 // another library has the work, it remains a source. A work marked as the author's own is excluded for every text that is certainly
 // theirs.
 func (c copies) extend(sources, own refSet) {
@@ -256,8 +256,8 @@ type Copy struct {
 	Page  string // address of the repository's landing page; empty if unknown
 }
 
-// asWork adds to a source what is known about its work: other locations, and whether it might be the author's own. Title and place are
-// those of the representative text.
+// asWork adds to a source what is known about its work: other locations, and whether it might be the author's own. The title and the
+// place come from the representative text.
 func (b *builder) asWork(s *RankedSource, cs []*chain) {
 	first := b.copies.first(cs[0].ref)
 	order := func(c *chain) int { return 2*boolInt(c.excluded != "") + boolInt(c.ref != first) }
@@ -280,7 +280,7 @@ func (b *builder) asWork(s *RankedSource, cs []*chain) {
 }
 
 // joined returns what is known about a source's work. Facts missing from its own repository are taken from the work's other texts; the
-// page is always that of its own repository.
+// page is always its own repository's.
 func (c copies) joined(ref concordat.Ref) concordat.Work {
 	out := c.known[ref].Work
 	out.IDs = slices.Clone(out.IDs)

@@ -61,8 +61,8 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	return s
 }
 
-// fewestWords is the minimum number of a document's own words at which its share is meaningful, because among fewer words, a sentence
-// that anyone could write is a large part.
+// fewestWords is the minimum number of a document's own words at which its share is meaningful; among fewer words, a sentence that anyone
+// could write is a large part.
 const fewestWords = 60
 
 // TooShort reports whether so little of the document could count that its share is meaningless.
@@ -79,7 +79,7 @@ func (s Scores) QuotedWords(l Language, r Rules) string {
 	return l.Say("counted")
 }
 
-// share returns the characters in s divided by those checked, or 0 if nothing was checked.
+// share returns the characters in s divided by the characters checked, or 0 if nothing was checked.
 func (b *builder) share(s spans) float64 {
 	if b.measured == 0 {
 		return 0
@@ -87,7 +87,7 @@ func (b *builder) share(s spans) float64 {
 	return float64(b.count.sum(s)) / float64(b.measured)
 }
 
-// part returns the counting characters in s divided by those that could count, or 0 if none could.
+// part returns the counting characters in s divided by the characters that could count, or 0 if none could.
 func (b *builder) part(s spans) float64 {
 	if b.countable == 0 {
 		return 0
@@ -95,8 +95,8 @@ func (b *builder) part(s spans) float64 {
 	return min(1, float64(b.count.sum(s))/float64(b.countable))
 }
 
-// couldCount returns the compared text that could count: everything the rules do not exclude regardless of source. Common wording and
-// isolated sentences could count.
+// couldCount returns the compared text that could count, that is, everything that the rules do not exclude regardless of source. Common
+// wording and isolated sentences could count.
 func (b *builder) couldCount() spans {
 	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
@@ -184,8 +184,8 @@ func (h *claimHeap) Pop() any {
 	return x
 }
 
-// sweep calls f for consecutive disjoint spans, each with the claim of highest rank that covers it. cs must be in order of start. It
-// takes O(n log n) steps.
+// sweep calls f for consecutive disjoint spans, each with the claim of highest rank that covers it. cs must be in order of start. It runs
+// in O(n log n) time.
 func sweep(cs []claim, f func(concordat.Span, claim)) {
 	var open claimHeap
 	at, i := 0, 0

@@ -12,7 +12,7 @@ import (
 // and do not affect any other score.
 type ShortFindings struct {
 	Threshold float64      `json:"threshold"` // minimum similarity, above 0 and at most 1
-	Pieces    []ShortPiece `json:"pieces"`    // queried pieces: the title first, then in text order
+	Pieces    []ShortPiece `json:"pieces"`    // queried pieces, the title first, then in text order
 	Unindexed int          `json:"unindexed,omitempty"`
 	Capped    int          `json:"capped,omitempty"` // pieces for which some similar texts were not measured
 	Matches   []ShortMatch `json:"matches"`          // in any order
@@ -192,7 +192,7 @@ func (s *ShortTexts) Stand() string {
 // listHint explains how to submit a list of short texts.
 const listHint = "A list is read line by line if all its lines are that short; otherwise, put an empty line between its entries."
 
-// shortStatement returns sentences on which short texts were compared and found, or nil if they were not requested.
+// shortStatement returns sentences that say which short texts were compared and found, or nil if they were not requested.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {

@@ -19,7 +19,7 @@ var (
 	codeLine = regexp.MustCompile(`[;{}]\s*(?://.*|/\*.*)?$|^\s*(?:def|class|import|from\s+\S+\s+import|return|if|elif|else|for|while|with|try|except|raise|` +
 		`assert|pass|func|function|var|let|const|public|private|protected|static|void|int|double|float|bool|char|package|using|namespace|` +
 		`#include|#define|#!|@\w+|end)\b.*[:({\[=)]?\s*$|^\s*(?:#|//|/\*|\*|--|%|""")|\w\(.*\)\s*:?\s*$|^\s*[\w.\[\]]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S|^\s*\$?[)\]}]+[,;]?\s*$`)
-	// goesOnHere matches the mark where recipients of a skeleton start writing: the text after it is theirs.
+	// goesOnHere matches the mark where recipients of a skeleton start writing; the text after it is theirs.
 	goesOnHere = regexp.MustCompile(`(?i)\b(?:to-?do|fixme)\b|\b(?:your|student'?s?|own) (?:code|solution|answer|implementation|work)\b|` +
 		`\b(?:write|add|insert|implement|complete|fill in|put) (?:\w+ ){0,4}(?:here|below|this)\b|` +
 		`NotImplemented|not (?:yet )?implemented|` +

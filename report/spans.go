@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// spans is a set of bytes: sorted, disjoint, nonempty spans, none adjacent to another.
+// spans is a set of bytes in the form of sorted, disjoint, nonempty spans, none adjacent to another.
 type spans []concordat.Span
 
 func bySpan(a, b concordat.Span) int {
@@ -74,7 +74,7 @@ func (s spans) without(t spans) spans {
 	return out
 }
 
-// from returns s starting with the first span that can overlap t, so that a small t costs little.
+// from returns s without the spans before the first one that can overlap t, so that a small t costs little.
 func (s spans) from(t spans) spans {
 	if len(t) == 0 {
 		return nil
@@ -111,8 +111,8 @@ func trim(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// counts reports whether r counts in scores: it is a letter, mark or digit. The same classes survive the scheme's normaliser, so both
-// count the same kind of character.
+// counts reports whether r counts in scores: it is a letter, mark or digit. The scheme's normaliser keeps the same classes, so both count
+// the same characters.
 func counts(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// templateRun is the minimum length in characters of a run of template wording: about four English words. Shorter templates must
+	// templateRun is the minimum length in characters of a run of template wording, about four English words. Shorter templates must
 	// match in full.
 	templateRun = 20
 	// hanRun is the corresponding length for consecutive Chinese characters, since blanks in a Chinese form are closer together.
@@ -22,7 +22,7 @@ const (
 const rollBase = 0x9E3779B97F4A7C15
 
 // wordingOf returns the template wording in text: every run of at least templateRun characters, or hanRun Chinese ones, that a template
-// also contains, whatever surrounds it. Case, spaces and punctuation are ignored.
+// also contains, in whatever context. Case, spaces and punctuation are ignored.
 func wordingOf(text string, templates []string) spans {
 	if len(templates) == 0 {
 		return nil

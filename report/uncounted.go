@@ -8,8 +8,8 @@ import (
 	"concordat"
 )
 
-// Folded reports whether a report collapses a passage or source with this exclusion: it does not count, and no one needs to decide
-// whether it does.
+// Folded reports whether a report collapses a passage or source with this exclusion: it does not count, and no decision about it is
+// pending.
 func Folded(e concordat.Exclusion) bool { return e != "" && e != concordat.ExcludedUndecided }
 
 // Uncounted holds the passages collapsed for one reason.

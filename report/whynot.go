@@ -77,8 +77,8 @@ var publicReasons = map[string]string{
 	"own":               "wording of the site's stock",
 }
 
-// quotedAs returns the reason why a passage is legitimately quoted or, if public, why anyone may use its wording, in English, for
-// translation; "" if neither.
+// quotedAs returns, in English for translation, the reason why a passage is legitimately quoted or, if public, why anyone may use its
+// wording; "" if neither applies.
 func quotedAs(e concordat.Evidence) (why string, public bool) {
 	if e.Excluded != concordat.ExcludedQuote {
 		return "", false
@@ -101,7 +101,7 @@ func (l Language) EvidenceKind(e concordat.Evidence) string {
 	return kindsWords(l, e.Kind, e.Kinds)
 }
 
-// kindsWords describes a kind. If the characters are divided among several kinds, it names each kind with its number of characters.
+// kindsWords describes a kind. If the characters are divided among several kinds, it also names each kind with its number of characters.
 func kindsWords(l Language, k concordat.Kind, divided []concordat.KindCount) string {
 	if len(divided) < 2 || divided[0].Kind != k {
 		return l.Kind(k)

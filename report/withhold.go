@@ -50,7 +50,7 @@ func Withhold(f *Findings) {
 		short := *f.Short
 		short.Pieces = append([]ShortPiece(nil), short.Pieces...)
 		for i := range short.Pieces {
-			if short.Pieces[i].Span.Len() > 0 { // otherwise it is the title, which remains
+			if short.Pieces[i].Span.Len() > 0 { // otherwise the piece is the title, which remains
 				short.Pieces[i].Text = masking(short.Pieces[i].Text, nil)
 			}
 		}
@@ -86,7 +86,7 @@ var (
 	digitPlaceholders  = [5]string{1: "0", 2: "٠", 3: "０", 4: "𝟎"}
 )
 
-// placeholder returns the placeholder for an n-byte rune. The function counts treats them alike.
+// placeholder returns the placeholder for an n-byte rune. The function counts treats the placeholder like the rune.
 func placeholder(r rune, n int, itself string) string {
 	switch {
 	case unicode.IsLetter(r):

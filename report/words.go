@@ -153,7 +153,7 @@ func (l Language) FlagName(f concordat.Flag) string {
 	return f.Code
 }
 
-// FlagDetail explains a flag, using the flag's own sentence if the language has it, or else that of its code.
+// FlagDetail explains a flag with the flag's own sentence if the language has it, and otherwise with the sentence for the flag's code.
 func (l Language) FlagDetail(f concordat.Flag) string {
 	for _, key := range []string{f.Detail, "flag." + f.Code + ".detail"} {
 		if t, ok := language.Code(l).Lookup(key); ok {
@@ -177,7 +177,7 @@ func (l Language) Percent(share float64) string {
 }
 
 // ChangedWords formats the changed share so that the displayed shares of verbatim and changed wording add up to the displayed total even
-// where rounding would prevent it.
+// if rounding would prevent it.
 func (s Scores) ChangedWords(l Language) string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
@@ -186,7 +186,7 @@ func (s Scores) ChangedWords(l Language) string {
 	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
-// OfWhat describes what the shares are shares of.
+// OfWhat describes the text that the shares refer to.
 func (s Scores) OfWhat(l Language) string {
 	if s.Countable == s.Checked {
 		return l.Say("Shares of the %s letters and digits that were compared", Thousands(s.Checked))
@@ -326,7 +326,7 @@ func Whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
-// SignedAnswer returns a sentence on whose answer s is and what the signature covers.
+// SignedAnswer returns a sentence on who signed answer s and what the signature covers.
 func (l Language) SignedAnswer(s concordat.Statement) string {
 	at := s.At.UTC().Format("2006-01-02 15:04")
 	if s.Asker == "" {
@@ -436,7 +436,7 @@ func (l Language) evidenceKind(e concordat.Evidence) string {
 	return l.Say("%s, %s", l.EvidenceKind(e), GroupName(l, e.Group))
 }
 
-// Reading returns a sentence on what the figure asks of the reader: a share is a reason to read, never a verdict.
+// Reading returns a sentence on what the figure asks the reader to do, since a share is a reason to read and never a verdict.
 func (r *Report) Reading() string {
 	in := r.Language
 	if !r.Scores.Measured() {

@@ -45,7 +45,7 @@ type Bibliography struct {
 	Works []Work           // cited works
 }
 
-// ReadBibliography reads the reference lists of a text; [References] and [Works] each return a part of the result.
+// ReadBibliography reads the reference lists of a text; [References] and [Works] each return part of the result.
 func ReadBibliography(text string) Bibliography {
 	lists := referenceLists(text)
 	return Bibliography{spansOf(text, lists), worksOf(lists)}
@@ -152,7 +152,7 @@ var (
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )
 
-// parseWork parses an entry; title is the byte of the text at which its names end, if known. ok is false if the entry has neither a DOI
+// parseWork parses an entry; title is the offset in the text where its names end, if known. ok is false if the entry has neither a DOI
 // nor an author with a year or a title.
 func parseWork(text string, s concordat.Span, title int) (w Work, ok bool) {
 	entry := s.In(text)
@@ -190,7 +190,7 @@ func familyName(names string) string {
 		return ""
 	}
 	name := fields[0]
-	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to the following words
+	for _, f := range fields[1:] { // van der Berg: a lower-case word belongs to the words after it
 		if r, _ := utf8.DecodeRuneInString(name); !unicode.IsLower(r) {
 			break
 		}

@@ -28,7 +28,7 @@ type JoinOptions struct {
 // Joined is the result of a join.
 type Joined struct {
 	Pairs [][2]int // A < B, in ascending order
-	// Common is the number of fingerprints, and Crowded the number of band values, that were too common to compare all with all.
+	// Common is the number of fingerprints, and Crowded is the number of band values, that were too common to compare all with all.
 	Common, Crowded int
 }
 
@@ -50,10 +50,10 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	return j.Joined()
 }
 
-// Join does the work of Candidates in passes that can run in parallel. Each pass sorts all fingerprints by a band and compares those with
-// equal values (sort-merge join), so its work is mostly sorting; with ProbeOne, each pass omits one nibble of the band. Besides the
-// documents, it needs about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair. The documents
-// must not change.
+// Join does the work of Candidates in passes that can run in parallel. Each pass sorts all fingerprints by a band and compares
+// fingerprints with equal values (sort-merge join), so its work is mostly sorting; with ProbeOne, each pass omits one nibble of the band.
+// Besides the documents, it needs about 70 bytes of memory per fingerprint, 32 more for each running pass, and up to 40 bytes per pair.
+// The documents must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
@@ -89,7 +89,7 @@ func (p print) near(q print) bool {
 	return d <= gate && d+bits.OnesCount64((p.second^q.second)<<(64-wordBits)) <= gate
 }
 
-// NewJoin prepares a join: it finds the distinct fingerprints and the documents of each. It fails only with ErrMemory, if there are more
+// NewJoin prepares a join by finding the distinct fingerprints and the documents of each. It fails only with ErrMemory, if there are more
 // than 2^32-1 fingerprints.
 func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 	if o.Common == 0 {
@@ -146,7 +146,7 @@ func (j *Join) hold(p print, doc uint32, fresh bool) {
 		return
 	}
 	if doc == j.holders[len(j.holders)-1] {
-		// Ignore its gate: the document's first passage with a fingerprint represents the others.
+		// Ignore its gate, because the document's first passage with a fingerprint represents the others.
 		return
 	}
 	if p.gate() > j.prints[last].gate() {
@@ -157,8 +157,8 @@ func (j *Join) hold(p print, doc uint32, fresh bool) {
 
 func (j *Join) holding(print uint32) []uint32 { return j.holders[j.starts[print]:j.starts[print+1]] }
 
-// Passes returns the number of passes: one for documents with equal fingerprints, then one for each band or, with ProbeOne, for each
-// nibble of each band.
+// Passes returns the number of passes. There is one for documents with equal fingerprints, and then one for each band or, with ProbeOne,
+// for each nibble of each band.
 func (j *Join) Passes() int { return 1 + concordat.Bands*j.nibbles() }
 
 func (j *Join) nibbles() int {
@@ -350,7 +350,7 @@ func (j *Join) Joined() (Joined, error) {
 type pairSet struct {
 	pairs  []uint64
 	sorted int // number of leading pairs that are sorted and distinct
-	most   int // 0: no limit
+	most   int // 0 means no limit
 	full   bool
 }
 

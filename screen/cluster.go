@@ -46,7 +46,7 @@ func (c *Clusters) root(i int32) int32 {
 }
 
 // Groups returns the groups of two or more documents, largest first, then by their first document. The first document of each group is
-// its representative: the one with most pairs, or the earliest of these; the others follow in order.
+// its representative, which is the one with most pairs, or the earliest of these; the others follow in order.
 func (c *Clusters) Groups() [][]int {
 	by := map[int32]int{}
 	var out [][]int

@@ -15,8 +15,8 @@ const half = 0.5
 // Every document with a link is in a group, and each group is connected by its links; but unlike [Clusters], it does not join two groups
 // because of a few weak links.
 //
-// First, each document moves to the neighbours' community with which it has most weight beyond half the weight expected by chance: the
-// first phase of Blondel, Guillaume, Lambiotte and Lefebvre 2008, section 2, with the resolution of Reichardt and Bornholdt 2006.
+// First, each document moves to the neighbours' community with which it has most weight beyond half the weight expected by chance. This
+// is the first phase of Blondel, Guillaume, Lambiotte and Lefebvre 2008, section 2, with the resolution of Reichardt and Bornholdt 2006.
 // 2006. A community that falls into unconnected parts, as Traag, Waltman and van Eck 2019 observed, is divided. The later phases of
 // Blondel et al. consider all documents and therefore join small groups in a large set (Fortunato and Barthélemy 2007). Communities
 // instead considers only the two communities in question. While the weight between any two exceeds half the weight expected by chance, it
@@ -24,10 +24,10 @@ const half = 0.5
 //
 // The weight of a link is its Resemblance to six decimals; of several links between two documents, the largest counts. Links marked Aside
 // are ignored. The order of links does not matter; the order of documents matters only among documents of equal weight and number of
-// links. It takes as long as sorting the links a few times.
+// links. Communities takes as long as sorting the links a few times.
 func Communities(n int, links []Link) [][]int {
 	g := newWeighted(n, links)
-	c := make([]int32, n) // community of each document: the number of a document that is or was in it
+	c := make([]int32, n) // community of each document, the number of a document that is or was in it
 	for i := range c {
 		c[i] = int32(i)
 	}
@@ -248,8 +248,8 @@ func summed(bonds []bond) []bond {
 	return out
 }
 
-// ratio returns the weight between two communities divided by the weight expected by chance if there were no others: the product of their
-// documents' weights divided by the total weight.
+// ratio returns the weight between two communities divided by the weight expected by chance if there were no others, which is the product
+// of their documents' weights divided by the total weight.
 func (b bond) ratio(inner []int64) float64 {
 	between, x, y := float64(b.weight), float64(inner[b.x]), float64(inner[b.y])
 	return between * (2 * (x + y + between)) / ((2*x + between) * (2*y + between))

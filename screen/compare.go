@@ -60,8 +60,8 @@ func covered(a, b *Document) int {
 	return n
 }
 
-// near reports whether a passage is within limit and both gates of any of the others. Screening spends most of its time here: the first
-// 60 bits decide nearly all pairs.
+// near reports whether a passage is within limit and both gates of any of the others. Screening spends most of its time here, and the
+// first 60 bits decide nearly all pairs.
 func near(p *Passage, others []Passage, limit int) bool {
 	limit = min(limit, int(p.Gate))
 	for i := range others {

@@ -192,7 +192,7 @@ func (l *Layout) Restore(permuted uint64) uint64 {
 	return out
 }
 
-// Lead returns the minimum number of leading bits in any table: p_min in the paper.
+// Lead returns the minimum number of leading bits in any table, p_min in the paper.
 func (d *Design) Lead() int {
 	least := d.F
 	for i := range d.Tables {
@@ -210,8 +210,8 @@ func (d *Design) Candidates(n int) float64 {
 	return sum
 }
 
-// Bytes returns the memory of Tables over n prints: 8 bytes per print and table, and 12 for the print itself with its number. For more
-// than 64 bits, it returns the memory of WideTables, which take 12 and 24 bytes.
+// Bytes returns the memory of Tables over n prints, which is 8 bytes per print and table, and 12 for the print itself with its number.
+// For more than 64 bits, it returns the memory of WideTables, which take 12 and 24 bytes.
 func (d *Design) Bytes(n int) int64 { return bytesOf(d.F, len(d.Tables), n) }
 
 // LeastBytes returns the memory per print with the fewest possible tables for prints of f bits and distance k.

@@ -16,11 +16,11 @@ const Buckets = 128
 type Distribution struct {
 	Prints int
 	Zero   int // prints that are 0
-	// Bucket[i] counts the prints in range i of the Buckets equal ranges of 64-bit numbers: figure 2(b).
+	// Bucket[i] counts the prints in range i of the Buckets equal ranges of 64-bit numbers, as in figure 2(b).
 	Bucket [Buckets]int
-	// Lead[i] counts neighbours in sorted order whose exclusive-or has bit i as its highest set bit: figure 2(a). Such neighbours share
-	// 63-i leading bits, so the histogram shows how many leading bits a table needs for few candidates, and how tightly the prints can be
-	// packed. Equal counts equal neighbours.
+	// Lead[i] counts neighbours in sorted order whose exclusive-or has bit i as its highest set bit, as in figure 2(a). Such neighbours
+	// share 63-i leading bits, so the histogram shows how many leading bits a table needs for few candidates, and how tightly the prints
+	// can be packed. Equal counts equal neighbours.
 	Lead  [64]int
 	Equal int
 
@@ -57,8 +57,8 @@ func (d *Distribution) AddSorted(prints ...uint64) {
 // FigureLine begins the first line of a Distribution's text form if it counted neighbours.
 const FigureLine = "leading bit of the exclusive or of neighbours in sorted order"
 
-// UniformLead returns the expected number of neighbours among n uniform prints whose highest differing bit is i: the number of distinct
-// prefixes of 64-i bits minus the number of distinct prefixes of 63-i bits.
+// UniformLead returns the expected number of neighbours among n uniform prints whose highest differing bit is i, which is the number of
+// distinct prefixes of 64-i bits minus the number of distinct prefixes of 63-i bits.
 func UniformLead(n, i int) float64 { return prefixes(n, 64-i) - prefixes(n, 63-i) }
 
 // prefixes returns the expected number of distinct prefixes of the given number of bits among n uniform prints.

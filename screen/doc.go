@@ -1,5 +1,5 @@
-// Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or parts of each other.
-// It does not handle evidence or reports; package cmd/concordat/screening contains its commands. Open design.go first.
+// Package screen finds near-duplicates in whole libraries, that is, documents of a collection that are copies, versions or parts of each
+// other. It does not handle evidence or reports; package cmd/concordat/screening contains its commands. Open design.go first.
 //
 // It implements four families of methods from the literature on plain numbers and texts:
 //   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and [WideTables], [Batch] and [WideBatch],
@@ -9,9 +9,9 @@
 //   - joint use of the sentence fingerprints that the rest of the product computes: [Candidates], [Join] and [Compare].
 //
 // [Clusters] joins pairs into groups, and [Communities] separates groups joined only by a few pairs. [Lineage] returns the probable
-// origin of each document, and [Removable] the documents that others can replace. [Sweep] and [Distribution] measure how well prints
-// work. doc/screening.md recommends a method for each job.
+// origin of each document, and [Removable] returns the documents that others can replace. [Sweep] and [Distribution] measure how well
+// prints work. doc/screening.md recommends a method for each job.
 //
-// The package is pure: it reads and writes only through its arguments, starts no goroutines, and gives the same answers on every machine.
-// The comment on each type states whether goroutines can share it.
+// The package is pure. It reads and writes only through its arguments, starts no goroutines, and returns the same answers on every
+// machine. The comment on each type states whether goroutines can share it.
 package screen

@@ -41,7 +41,7 @@ type Run struct {
 }
 
 const (
-	// runWords is the number of consecutive equal words that cannot be coincidence: the usual shingle length for defining
+	// runWords is the number of consecutive equal words that cannot be coincidence, the usual shingle length for defining
 	// near-duplicates.
 	runWords = 5
 	// edited is the maximum distance in bits between lightly edited copies of a sentence, which share two of three words
@@ -208,7 +208,7 @@ func ParseDocument(b []byte) (*Document, error) {
 	return d, nil
 }
 
-// documentReader reads until bytes are missing, and returns zeros from then on.
+// documentReader reads until bytes are missing, and then returns zeros.
 type documentReader struct {
 	b   []byte
 	bad bool

@@ -35,7 +35,7 @@ func editsWithin(a, b []rune, k int) bool {
 		from, to := max(0, i-k), min(len(b), i+1+k) // cells of row i+1
 		diagonal := row[from]
 		if row[from] = i + 1; from > 0 {
-			row[from] = k + 1 // left of the band: unreachable
+			row[from] = k + 1 // unreachable, left of the band
 		}
 		for j := from; j < to; j++ {
 			cost := diagonal

@@ -16,15 +16,15 @@ type GramTrial struct {
 // GramOptions are the requirements for choosing grams.
 type GramOptions struct {
 	Short  ShortOptions // its Grams are ignored
-	Edits  int          // letters of each sample text that are replaced, deleted or inserted; default 2
-	Sample int          // number of texts edited; default 300
-	Recall float64      // minimum proportion to be found; default 0.95
+	Edits  int          // letters of each sample text that are replaced, deleted or inserted; the default is 2
+	Sample int          // number of texts edited; the default is 300
+	Recall float64      // minimum proportion to be found; the default is 0.95
 }
 
 // TryGrams tries choices of gram lengths on a sample of the texts, edited pseudo-randomly, so that the same texts give the same trials.
-// It returns the trials and the index of the best one: the trial that reaches the recall and measures least or, if none reaches it, the
-// one with the highest recall. Longer grams give fewer candidates and miss more: two texts of n letters that are e edits apart must share
-// a run of (n-e)/(e+1) letters, but not necessarily a longer one.
+// It returns the trials and the index of the best one, which is the trial that reaches the recall and measures least or, if none reaches
+// it, the one with the highest recall. Longer grams produce fewer candidates and miss more, because two texts of n letters that are e
+// edits apart must share a run of (n-e)/(e+1) letters, but not necessarily a longer one.
 func TryGrams(texts []string, o GramOptions) (trials []GramTrial, best int, err error) {
 	if o.Edits == 0 {
 		o.Edits = 2

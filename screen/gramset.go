@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Grams is the set of a short text's grams as hashes, ascending: runs of one and two letters if the text has letters of a script that
-// writes words with few characters (Chinese, Japanese), otherwise runs of two and three. The k-th occurrence of a gram is a separate
-// member, so repeats count.
+// Grams is the set of a short text's grams as hashes, ascending. The grams are runs of one and two letters if the text has letters of a
+// script that writes words with few characters (Chinese, Japanese), otherwise runs of two and three. The k-th occurrence of a gram is a
+// separate member, so repeats count.
 type Grams []uint64
 
 var (

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// symbols is the number of symbols: the positions 0 to 63 of the highest differing bit of two neighbours, and equality.
+	// symbols is the number of symbols, which are the positions 0 to 63 of the highest differing bit of two neighbours, and equality.
 	symbols     = 65
 	equalSymbol = 64
-	// longestCode is the maximum length of a code word in bits: a table of 4,096 entries decodes it.
+	// longestCode is the maximum length of a code word in bits, because a table of 4,096 entries decodes it.
 	longestCode = 12
 )
 
@@ -21,16 +21,16 @@ type code struct {
 	decode  [1 << longestCode]entry
 }
 
-type entry struct{ symbol, length uint8 } // length 0: no code word begins with these bits
+type entry struct{ symbol, length uint8 } // length is 0 if no code word begins with these bits
 
-// huffman returns the shortest code for symbols with the given counts and words of at most longestCode bits: if a word is longer, it
+// huffman returns the shortest code for symbols with the given counts and words of at most longestCode bits. If a word is longer, it
 // raises the counts of rare symbols.
 func huffman(counts [symbols]uint64) *code {
 	for {
 		if l := huffmanLengths(counts); slices.Max(l[:]) <= longestCode {
 			c, err := newCode(l)
 			if err != nil {
-				panic(err) // cannot happen: the lengths come from a tree
+				panic(err) // cannot happen, because the lengths come from a tree
 			}
 			return c
 		}
@@ -71,7 +71,7 @@ func huffmanLengths(counts [symbols]uint64) [symbols]uint8 {
 	return lengths
 }
 
-// newCode returns the canonical code of the lengths: words of one length ascend in order of symbol, and shorter words precede longer
+// newCode returns the canonical code of the lengths. Words of one length ascend in order of symbol, and shorter words precede longer
 // ones. It refuses lengths that no prefix code has.
 func newCode(lengths [symbols]uint8) (*code, error) {
 	c := &code{lengths: lengths}

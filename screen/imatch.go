@@ -15,9 +15,9 @@ const (
 	imatchMost  = 0.9
 )
 
-// IMatch returns the signature of I-Match (Chowdhury, Frieder, Grossman and McCabe 2002): 128 bits of the SHA-1 of the document's
-// distinct features that are neither too frequent nor too rare in a collection. Documents with equal signatures are near-duplicates; how
-// much unequal signatures differ has no meaning. It sorts features in place.
+// IMatch returns the signature of I-Match (Chowdhury, Frieder, Grossman and McCabe 2002), which is 128 bits of the SHA-1 of the
+// document's distinct features that are neither too frequent nor too rare in a collection. Documents with equal signatures are
+// near-duplicates; how much unequal signatures differ has no meaning. It sorts features in place.
 func IMatch(features []uint64, df *simhash.Frequencies) [4]uint64 {
 	most := float64(df.IDF(0))
 	slices.Sort(features)

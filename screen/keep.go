@@ -12,9 +12,9 @@ type Link struct {
 	Aside       bool // the link is shown but marked as not counting
 }
 
-// Lineage returns, for each of n documents, the earlier document from which it most likely comes: the most similar of those linked to it,
-// or the earliest of these if several tie. It is -1 if there is none. before reports whether one document is earlier than another and
-// must be a strict order.
+// Lineage returns, for each of n documents, the earlier document from which it most likely comes. This is the most similar earlier
+// document linked to it, or the earliest of these if several tie. It is -1 if there is none. before reports whether one document is
+// earlier than another and must be a strict order.
 func Lineage(n int, links []Link, before func(a, b int) bool) []int {
 	from, best := make([]int, n), make([]float64, n)
 	for i := range from {

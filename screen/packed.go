@@ -13,7 +13,7 @@ import (
 
 // A packed table (doc/format-report.md, packed prints) stores ascending prints in blocks of 1,024 bytes (Manku, Jain and Das Sarma 2007,
 // section 3.4). A block contains the first print in full, then for each print the Huffman-coded position of the highest bit in which it
-// differs from the previous one, and the bits below unchanged. The last print of each block is its key, by which a look-up finds the
+// differs from the previous one, and the bits below it, unchanged. The last print of each block is its key, by which a look-up finds the
 // block. Equality of two prints is a separate symbol.
 const (
 	packedMagic   = "CCDPRNT1"
@@ -86,7 +86,7 @@ func (p *packer) write(b []byte) {
 	}
 }
 
-// fits reports whether the block has room for a print that differs thus from the previous one.
+// fits reports whether the block has room for a print that differs from the previous one by difference.
 func (p *packer) fits(difference uint64) bool {
 	s := symbol(difference)
 	n := int(p.code.lengths[s])
@@ -217,9 +217,9 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 		at += int(e.length)
 		n := int(e.symbol)
 		if e.symbol != equalSymbol && at+n <= packedBlock*8 {
-			// The n ≤ 63 bits need two reads: a 64-bit read from any bit position yields at least 57.
+			// The n ≤ 63 bits need two reads, because a 64-bit read from any bit position yields at least 57.
 			v := peek(&b, at) >> 32 << 32
-			v = (v | peek(&b, at+32)>>32) >> (64 - n) // n = 0: no bits
+			v = (v | peek(&b, at+32)>>32) >> (64 - n) // no bits if n is 0
 			at += n
 			d := uint64(1)<<n | v
 			if x&(1<<n) != 0 {

@@ -38,8 +38,8 @@ func (d *drawing) end(w io.Writer) error {
 	return err
 }
 
-// WriteSVG draws the leading bits of neighbours and the buckets, with a line for uniform prints: figures 2(a) and 2(b) of Manku, Jain and
-// Das Sarma 2007.
+// WriteSVG draws the leading bits of neighbours and the buckets, with a line for uniform prints, as in figures 2(a) and 2(b) of Manku,
+// Jain and Das Sarma 2007.
 func (d *Distribution) WriteSVG(w io.Writer) error {
 	const width, high, left = 860.0, 150.0, 60.0
 	var g drawing
@@ -90,8 +90,8 @@ type Series struct {
 
 var seriesColours = []string{"#4a78a8", "#b8442a", "#3d8a4f", "#8a5aa8", "#b08a1e", "#444"}
 
-// WriteCurves draws precision (dashed) and recall (solid) against the proportion of bits that may differ: figure 1 of Manku, Jain and Das
-// Sarma 2007, for several kinds of prints.
+// WriteCurves draws precision (dashed) and recall (solid) against the proportion of bits that may differ, as in figure 1 of Manku, Jain
+// and Das Sarma 2007, for several kinds of prints.
 func WriteCurves(w io.Writer, title string, series []Series) error {
 	const width, height, left, top, high, wide = 720.0, 400.0, 50.0, 40.0, 290.0, 640.0
 	var g drawing

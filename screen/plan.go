@@ -11,7 +11,7 @@ import (
 
 // PlanOptions are the requirements for choosing a design.
 type PlanOptions struct {
-	F       int // bits of a print, 1 to 128; default 64
+	F       int // bits of a print, 1 to 128; the default is 64
 	K       int // maximum distance that must be found
 	Prints  int // number of stored prints
 	Bytes   int64
@@ -22,13 +22,13 @@ type PlanOptions struct {
 	// Packed plans for packed rather than plain tables, for prints of at most 64 bits.
 	Packed bool
 	// Lead and Within request the fewest tables with at least this number of leading bits, or with this processor time per query, instead
-	// of the fastest tables: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0 means no such requirement.
+	// of the fastest tables (X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3). 0 means no such requirement.
 	Lead   int
 	Within time.Duration
 }
 
-// Costs in nanoseconds of processor time, measured by BenchmarkNear with a million prints: entering a table (permuting, interpolation
-// search), comparing one candidate, sorting one print into a table.
+// These are costs in nanoseconds of processor time, measured by BenchmarkNear with a million prints. They are the costs of entering a
+// table (permuting, interpolation search), of comparing one candidate, and of sorting one print into a table.
 const (
 	costTable     = 1000
 	costCandidate = 1.5
@@ -42,8 +42,8 @@ const (
 
 // NewPlan returns the design with the least processor time per query among those whose tables fit into the given memory, or the one with
 // the fewest tables that meets Lead and Within. It fails if not even the smallest design, with K+1 tables, fits, or if none meets Lead
-// and Within. The designs follow the recursion in Manku, Jain and Das Sarma 2007, section 3.3: divide into r blocks, let r-k lead, and
-// continue with the others.
+// and Within. The designs follow the recursion in Manku, Jain and Das Sarma 2007, section 3.3, which divides into r blocks, lets r-k
+// lead, and continues with the others.
 func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
@@ -157,19 +157,19 @@ func (o *PlanOptions) bytes(tables int) int64 {
 	return bytesOf(o.F, tables, o.Prints)
 }
 
-// PackedBytes returns the size of the design's packed tables for n prints, as measured on random prints: prints of real documents crowd
+// PackedBytes returns the size of the design's packed tables for n prints, as measured on random prints; prints of real documents crowd
 // and take less.
 func (d *Design) PackedBytes(n int) int64 {
 	return int64(float64(len(d.Tables)) * packedShare(n) * 8 * float64(n))
 }
 
-// packedShare returns the size of packed prints as a fraction of plain ones: the bound plus the overhead of blocks and of codes of whole
-// bits, which is 0.042 to 0.045 from a million to 2^34 prints (doc/evaluation/screen.md).
+// packedShare returns the size of packed prints as a fraction of plain ones, which is the bound plus the overhead of blocks and of codes
+// of whole bits, 0.042 to 0.045 from a million to 2^34 prints (doc/evaluation/screen.md).
 func packedShare(n int) float64 { return min(1, PackedBound(n)+0.045) }
 
 // Counted returns the average number of prints, out of n, that a query like those of the sample compares in all tables together, not
-// counting itself: n times the proportion of sample pairs that agree in the leading bits. Prints have at most 64 bits. It takes as long
-// as sorting the sample once per table.
+// counting itself, which is n times the proportion of sample pairs that agree in the leading bits. Prints have at most 64 bits. It takes
+// as long as sorting the sample once per table.
 func (d *Design) Counted(sample []uint64, n int) float64 {
 	if len(sample) < 2 {
 		return d.Candidates(n)
@@ -200,7 +200,7 @@ var ErrTime = errors.New("no design answers")
 // ErrMemory means that the work does not fit into the allowed memory.
 var ErrMemory = errors.New("not enough memory")
 
-// maxPlanned is the maximum number of tables in a plan: entering more would cost more than any candidates.
+// maxPlanned is the maximum number of tables in a plan, because entering more would cost more than any candidates.
 const maxPlanned = 2048
 
 // eachLevels calls each with every division of f bits into at most most tables.

@@ -14,8 +14,8 @@ import (
 type Stream func() iter.Seq2[[]uint64, error]
 
 // SelfJoin finds the pairs of stored prints within the design's distance in bounded memory, regardless of the number of prints. For each
-// part of each table, it reads all stored prints, sorts those in the part, and compares neighbours with equal leading bits. It is the
-// sort of Manku, Jain and Das Sarma 2007, section 3, but does not keep the tables; it writes only results.
+// part of each table, it reads all stored prints, sorts the prints in the part, and compares neighbours with equal leading bits. It is
+// the sort of Manku, Jain and Das Sarma 2007, section 3, but does not keep the tables; it writes only results.
 type SelfJoin struct {
 	Design *Design // for prints of at most 64 bits
 	Stored Stream
@@ -74,10 +74,10 @@ func (s *SelfJoin) parts(n int64) int {
 	return parts
 }
 
-// Run calls emit with every pair once, table by table, and done after each part. It never finds pairs of completed parts again, so a run
-// over the same stored prints can continue an interrupted one from unit start. n is the number of stored prints, at most 2^32-1. Equal
-// prints count as one: each copy is paired with the first, and only the first with other prints. Run fails with the first error of the
-// stream or of emit, with the cause of a cancelled ctx, or with ErrMemory if too many prints have equal leading bits.
+// Run calls emit with every pair once, table by table, and calls done after each part. It never finds pairs of completed parts again, so
+// a run over the same stored prints can continue an interrupted one from unit start. n is the number of stored prints, at most 2^32-1.
+// Equal prints count as one. Each copy is paired with the first, and only the first is paired with other prints. Run fails with the first
+// error of the stream or of emit, with the cause of a cancelled ctx, or with ErrMemory if too many prints have equal leading bits.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
 	if s.Bytes < selfLeast || n < 0 || n > maxSelfJoin || s.Design.F > 64 {
 		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F,

@@ -10,8 +10,8 @@ import (
 	"concordat/segment"
 )
 
-// Shingling defines the shingles of a text: its runs of Width words, or of Width letters without spaces (Broder 1997, section 2, whose
-// system used 10 words). Words and letters are folded as in package segment.
+// Shingling defines the shingles of a text, which are its runs of Width words, or of Width letters without spaces (Broder 1997, section
+// 2, whose system used 10 words). Words and letters are folded as in package segment.
 type Shingling struct {
 	Width   int
 	Letters bool
@@ -21,8 +21,8 @@ type Shingling struct {
 	Content, Stems bool
 }
 
-// Features returns the features for a text's print: its shingles for each element of runs, which must not be empty. Shingles of different
-// runs are distinct. A text that consists only of stop words keeps them.
+// Features returns the features for a text's print, which are its shingles for each element of runs. runs must not be empty. Shingles of
+// different runs are distinct. A text that consists only of stop words keeps them.
 func Features(t *segment.Text, runs []Shingling) []uint64 {
 	var out []uint64
 	for i, r := range runs {
@@ -38,8 +38,8 @@ func Features(t *segment.Text, runs []Shingling) []uint64 {
 	return Shingling{Width: 1}.Append(t, out)
 }
 
-// Append appends the shingles of t to dst: xxHash64 values, including repeats, in text order. A text shorter than Width has one shingle,
-// the whole text; an empty text has none.
+// Append appends the shingles of t to dst as xxHash64 values, including repeats, in text order. A text shorter than Width has one
+// shingle, the whole text; an empty text has none.
 func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 	if s.Letters && !s.Sentences {
 		return s.letters(t, dst)
@@ -140,8 +140,8 @@ type SketchOptions struct {
 	// Common is the number of documents at which a shingle is too common to compare all of them with each other. Each is then compared
 	// with the next Common of them, so that groups of copies stay connected. The default is 200.
 	Common int
-	// Super compares documents that share super-shingles of this many neighbouring values instead of single values. This gives far fewer
-	// candidates and omits pairs with little resemblance (Broder 1997, section 4; minhash.MinSketch.Super). 0 means single values.
+	// Super compares documents that share super-shingles of this many neighbouring values instead of single values. This produces far
+	// fewer candidates and omits pairs with little resemblance (Broder 1997, section 4; minhash.MinSketch.Super). 0 means single values.
 	Super int
 }
 
@@ -176,7 +176,7 @@ func (p *SketchPair) measure(a, b minhash.MinSketch, o SketchOptions) bool {
 	return v >= o.Threshold
 }
 
-// lists is an inverted index: it holds the documents of each value, ascending. It omits values of only one document.
+// lists is an inverted index. It holds the documents of each value, ascending. It omits values of only one document.
 type lists struct {
 	values []uint64 // distinct, ascending
 	starts []uint32 // start of the documents of values[i]; one more for the end

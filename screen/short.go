@@ -27,14 +27,14 @@ const (
 // ShortOptions define how short texts are compared.
 type ShortOptions struct {
 	// Grams are the lengths, in letters or words, of the runs to index; nil means the lengths that [GramsOf] uses for each text, or 1 and
-	// 2 for words. Longer grams give fewer candidates, but a pair without a common gram is never found, whatever the measure.
+	// 2 for words. Longer grams produce fewer candidates, but a pair without a common gram is never found, whatever the measure.
 	Grams     []int
 	Measure   Measure
-	Threshold float64 // minimum similarity, above 0, at most 1; default 0.4
-	// Edits also finds texts at most this many edits apart, regardless of the measure: in a text of few letters, two edits leave little
-	// to measure. At most half the letters of the longer text may be edited. If Edits is 0, only the measure counts.
+	Threshold float64 // minimum similarity, greater than 0 and at most 1; the default is 0.4
+	// Edits also finds texts at most this many edits apart, regardless of the measure, because in a text of few letters, two edits leave
+	// little to measure. At most half the letters of the longer text may be edited. If Edits is 0, only the measure counts.
 	Edits int
-	// Words uses grams of words instead of letters: texts must have spaces between words. An edit can change how a text divides into
+	// Words uses grams of words instead of letters; texts must have spaces between words. An edit can change how a text divides into
 	// words, so Words cannot be combined with Edit or Edits.
 	Words bool
 }
@@ -242,7 +242,7 @@ func (s *Short) place(t *shortText) {
 	}
 }
 
-// touched returns how many grams of a text the given number of edits can change: each edit changes m grams of length m.
+// touched returns how many grams of a text the given number of edits can change. Each edit changes m grams of length m.
 func touched(t *shortText, edits int) int {
 	n, size := 0, len(t.letters)
 	for _, m := range t.lengths {
@@ -288,8 +288,8 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 	return measured
 }
 
-// near finds similar texts from number least on, in all parts of the grams or in one: the first gram that both texts have among their
-// rarest determines the part. seen has a bit for each text, all 0 before and after the call, or is nil.
+// near finds similar texts numbered least or higher, in all parts of the grams or in one. The first gram that both texts have among
+// their rarest determines the part. seen has a bit for each text, all 0 before and after the call, or is nil.
 func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []ShortHit) ([]ShortHit, int) {
 	ids := s.loose
 	if t.loose {
@@ -328,8 +328,8 @@ func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []
 	return dst, measured
 }
 
-// sharing returns the texts from number least on whose rarest grams include one of t's rarest grams in the part, each once, except the
-// texts of apart, which must be ascending.
+// sharing returns the texts numbered least or higher whose rarest grams include one of t's rarest grams in the part, each once,
+// except the texts of apart, which must be ascending.
 func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apart []uint32) (out []uint32) {
 	if seen == nil {
 		for _, r := range t.ranks[:t.prefix] {
@@ -363,7 +363,7 @@ func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apa
 	return out
 }
 
-// from returns the texts from number least on with a gram among their rarest.
+// from returns the texts numbered least or higher that have a gram among their rarest.
 func (s *Short) from(rank, least uint32) []uint32 {
 	list := s.lists[rank]
 	at, _ := slices.BinarySearch(list, least)

@@ -10,10 +10,10 @@ import (
 	"concordat/minhash"
 )
 
-// SketchJoin finds the pairs of similar sketches in bounded memory, regardless of their number: split, compute, merge (Broder 1997,
-// section 3). It sorts the values of all sketches with their documents and records each pair of documents with a common value. It sorts
-// and adds up the records, which gives the number of values that two documents share. It measures the pairs that can reach the threshold.
-// Data that does not fit into memory is sorted using Space.
+// SketchJoin finds the pairs of similar sketches in bounded memory, regardless of their number, by splitting, computing and merging
+// (Broder 1997, section 3). It sorts the values of all sketches with their documents and records each pair of documents with a common
+// value. It sorts and adds up the records, to obtain the number of values that two documents share. It measures the pairs that can reach
+// the threshold. Data that does not fit into memory is sorted using Space.
 type SketchJoin struct {
 	Options SketchOptions
 	Space   Space

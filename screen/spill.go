@@ -24,7 +24,7 @@ type Spill interface {
 	io.Closer
 }
 
-// sorter sorts any number of records of two numbers in bounded memory: when memory is full, it sorts the records and writes them to a
+// sorter sorts any number of records of two numbers in bounded memory. When memory is full, it sorts the records and writes them to a
 // spill, and finally merges the spills. If sum is set, it adds up the values of equal keys; otherwise it orders records by key, then
 // value.
 type sorter struct {
@@ -176,7 +176,7 @@ func (s *sorter) close() error {
 // source is one sorted sequence in a merge.
 type source struct {
 	next sortRecord
-	r    *bufio.Reader // nil: the sequence is in memory
+	r    *bufio.Reader // nil if the sequence is in memory
 	held []sortRecord
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Label is a person's judgement of a pair of documents. Unknown is a separate judgement, as in Manku, Jain and Das Sarma 2007 (section
-// 5.1): it counts neither for nor against a distance.
+// 5.1); it counts neither for nor against a distance.
 type Label string
 
 // These are the labels.
@@ -42,8 +42,7 @@ func NewStratifiedSample(most, each int, seed uint64) *StratifiedSample {
 	return &StratifiedSample{max(1, each), seed, make([]sampledStratum, most+1)}
 }
 
-// NewStratifiedSample returns a sample that draws each pairs (at least 1) at every distance from 0 to most. It ignores pairs with a
-// distance above most.
+// Add offers a pair to the sample. It ignores pairs with a distance above most.
 func (s *StratifiedSample) Add(t Twin) {
 	if t.Distance >= len(s.strata) {
 		return
@@ -113,9 +112,9 @@ func (s Stratum) Precision() minhash.Estimate {
 }
 
 // StratifiedPrecision returns the precision of the criterion "at a distance of one of the strata", weighted by the number of pairs in
-// each, with its interval at the given confidence: the stratified Wilson interval of Yan and Su 2010. It takes the variance of a stratum
-// at the centre of its Wilson interval, so that it is never 0, as it would be for 20 same out of 20. ok is false if a stratum with pairs
-// has no decided label.
+// each, with its interval at the given confidence, which is the stratified Wilson interval of Yan and Su 2010. It takes the variance of a
+// stratum at the centre of its Wilson interval, so that it is never 0, as it would be for 20 same out of 20. ok is false if a stratum
+// with pairs has no decided label.
 func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, high float64, ok bool) {
 	total := 0
 	for _, s := range strata {
@@ -152,7 +151,7 @@ func StratifiedPrecision(strata []Stratum, confidence float64) (precision, low, 
 	return precision, low, high, true
 }
 
-// wilson returns the interval of k of n at z standard deviations (Wilson 1927).
+// wilson returns the interval for k of n at z standard deviations (Wilson 1927).
 func wilson(k, n, z float64) (low, high float64) {
 	centre := (k + z*z/2) / (n + z*z)
 	half := z / (n + z*z) * math.Sqrt(k*(n-k)/n+z*z/4)

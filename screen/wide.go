@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Wide is a print of up to 128 bits: word 0 holds bits 0 to 63.
+// Wide is a print of up to 128 bits. Word 0 holds bits 0 to 63.
 type Wide [2]uint64
 
 // Distance returns the number of bits in which two prints differ.
@@ -106,7 +106,7 @@ func (t *WideTables) Near(q Wide, dst []Hit) []Hit {
 	return dst
 }
 
-// from appends the prints that table i finds from index j on and no earlier table does. y is q permuted.
+// from appends the prints that table i finds at index j or above and no earlier table does. y is q permuted.
 func (t *WideTables) from(i, j int, y uint64, q Wide, dst []Hit) []Hit {
 	w, shift := &t.tables[i], 64-t.tables[i].lead
 	for ; j < len(w.keys) && w.keys[j]>>shift <= y>>shift; j++ {
@@ -155,7 +155,7 @@ func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 }
 
 // Scan appends to dst every pair of a query and a stored print within the design's distance, each once, in order of the stored print's
-// number and then the query's. first is the number of the first stored print. It ignores bits above the design's.
+// number and then the query's. first is the number of the first stored print. It ignores bits above the design's F.
 func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
 	start := len(dst)
 	var hits []Hit

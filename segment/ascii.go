@@ -23,8 +23,8 @@ const (
 	high = 0x80 * each
 )
 
-// asciiLetters returns how many of the eight bytes of x, starting with the lowest, are ASCII letters or digits, and these folded,
-// followed by zero bytes. It compares each byte by an addition that carries into the highest bit.
+// asciiLetters returns how many of the eight bytes of x, starting with the lowest, are ASCII letters or digits. It also returns these
+// bytes folded, followed by zero bytes. It compares each byte by an addition that carries into the highest bit.
 func asciiLetters(x uint64) (folded uint64, n int) {
 	low := x &^ high
 	small := low | 0x20*each // digits already have that bit

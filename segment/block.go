@@ -1,6 +1,6 @@
 package segment
 
-// Block is a run of words that gets one fingerprint: one or more whole sentences, or part of an overlong one.
+// Block is a run of words that gets one fingerprint. It is one or more whole sentences, or part of an overlong one.
 type Block struct {
 	Span        Span
 	First, Last int // indexes: Words[First:Last]
@@ -12,7 +12,7 @@ type Block struct {
 type Packing struct {
 	// Least is the number of folded characters at which a block is complete.
 	Least int
-	// Target, if above 0, is the length that a block approaches instead: it gets another sentence unless that would move its length
+	// Target, if above 0, is the length that a block approaches instead. A block gets another sentence unless that would move its length
 	// farther from Target.
 	Target int
 	// Most is the number of folded characters above which a sentence is divided.

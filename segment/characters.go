@@ -13,8 +13,8 @@ type Character struct {
 	Source Span // bytes in Text.Source, including subsequent marks and invisible characters dropped by folding
 }
 
-// Characters appends the folded characters of w, a word of t, in order. Their positions in Norm are disjoint and cover the word; those in
-// Source are in ascending order and within the word. w must not be part of a Han run.
+// Characters appends the folded characters of w, a word of t, in order. Their positions in Norm are disjoint and cover the word; their
+// positions in Source are in ascending order and within the word. w must not be part of a Han run.
 func (t *Text) Characters(w *Word, dst []Character) []Character {
 	source, norm := t.Source[w.Start:w.End], t.Norm[w.NormStart:w.NormEnd]
 	if len(source) == len(norm) && utf8.RuneCountInString(source) == utf8.RuneCount(norm) {

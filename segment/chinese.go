@@ -17,7 +17,7 @@ import (
 	"concordat/segment/internal/words"
 )
 
-// The dictionaries of jieba 0.42 as shipped with gojieba v1.4.7. Every scheme depends on them.
+// These are the dictionaries of jieba 0.42 as shipped with gojieba v1.4.7. Every scheme depends on them.
 var (
 	//go:embed data/jieba.dict.utf8.gz
 	jiebaDictGz []byte
@@ -25,12 +25,12 @@ var (
 	jiebaModelGz []byte
 )
 
-// The logarithms of the dictionary's counts; see lab/gen/segment.
+// These are the logarithms of the dictionary's counts; see lab/gen/segment.
 //
 //go:embed data/weights.bin.gz
 var weightsGz []byte
 
-// UseGojieba sets whether gojieba itself finds Chinese words, from the next text on, instead of the same algorithm in
+// UseGojieba sets whether gojieba itself finds Chinese words in subsequent texts, instead of the same algorithm in
 // segment/internal/words. The words are the same; a test compares them. gojieba takes several times as long, and needs half a second and
 // 120 MB to start.
 func UseGojieba(use bool) { useGojieba.Store(use) }
@@ -49,7 +49,7 @@ var cutter = sync.OnceValues(func() (*words.Cutter, error) {
 	return words.Load(raw[0], raw[1], raw[2])
 })
 
-// chunkBytes is the amount of Han text passed to gojieba in one call: large enough to make calls into C cheap, and small enough to limit
+// chunkBytes is the amount of Han text passed to gojieba in one call, large enough to make calls into C cheap, and small enough to limit
 // its working memory.
 const chunkBytes = 32 << 10
 
@@ -80,8 +80,8 @@ func newJieba() (*gojieba.Jieba, error) {
 	return gojieba.NewJieba(paths...), nil
 }
 
-// memoryFile returns a path at which content can be read until release is called: a memfd, or a private temporary file if the kernel does
-// not support memfd.
+// memoryFile returns a path at which content can be read until release is called. The path leads to a memfd or, if the kernel does not
+// support memfd, to a private temporary file.
 func memoryFile(content []byte) (path string, release func(), err error) {
 	if fd, err := unix.MemfdCreate("concordat-dictionary", unix.MFD_CLOEXEC); err == nil {
 		f := os.NewFile(uintptr(fd), "dictionary")

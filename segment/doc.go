@@ -4,8 +4,8 @@
 //
 // Start from [Split]. Words are folded for matching (compatibility forms, case, look-alike letters, traditional Chinese) by one committed
 // rune table, and record their positions in the original, so that evidence always cites the submitted text. A block's features depend
-// only on the block, never on its surroundings: equal blocks have equal features in every document.
+// only on the block, never on its surroundings, so equal blocks have equal features in every document.
 //
-// The package is pure with one exception: the first Chinese text loads the Chinese dictionary, once per process (doc/evaluation/README.md
-// states the time and memory). Everything is safe for concurrent use.
+// The package is pure, except that the first Chinese text loads the Chinese dictionary, once per process (doc/evaluation/README.md states
+// the time and memory). Everything is safe for concurrent use.
 package segment

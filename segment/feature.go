@@ -27,9 +27,9 @@ const (
 // (doc/evaluation/README.md).
 const longestStop = 3
 
-// Features appends the features of block b to dst: xxHash64 values, possibly with repeats. Their kind depends only on the block: its
-// scripts, then the stop list that contains most of its words. If no list contains a tenth of its words, the features are character
-// n-grams.
+// Features appends the features of block b to dst as xxHash64 values, possibly with repeats. Their kind depends only on the block, that
+// is, on its scripts and then on the stop list that contains most of its words. If no list contains a tenth of its words, the features
+// are character n-grams.
 func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	words := t.Words[b.First:b.Last]
 	kind, lang := t.kindOf(words)
@@ -147,7 +147,7 @@ func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 	}
 }
 
-// StopWords returns which words are stop words: those in the list of the text's main language, and those in the Chinese list. If the
+// StopWords returns which words are stop words, that is, are in the list of the text's main language or in the Chinese list. If the
 // text's language has no list, only the Chinese list applies. The caller owns the result.
 func (t *Text) StopWords() []bool {
 	out := make([]bool, len(t.Words))

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A form can supply a template: its headings are separate lines in the form and in every document written with it.
+// A form can supply a template, because its headings are separate lines in the form and in every document written with it.
 
 const (
 	longestTitle   = 90 // maximum code points in a heading line
@@ -16,8 +16,8 @@ const (
 	mostHeadings   = 200
 )
 
-// FormTemplate returns a template of the headings in the given forms' texts: their short lines that do not end like a sentence. It
-// returns nil if there are fewer than two.
+// FormTemplate returns a template of the headings in the given forms' texts, which are their short lines that do not end like a sentence.
+// It returns nil if there are fewer than two.
 func FormTemplate(forms ...string) *Template {
 	var h headingLines
 	for _, form := range forms {
@@ -100,7 +100,7 @@ func headingKey(line string) string {
 	return strings.ToLower(strings.Join(strings.Fields(line), " "))
 }
 
-// titles yields the lines of a text that could be headings: short, with a letter, and not ending like a sentence.
+// titles yields the lines of a text that could be headings, which are short, have a letter, and do not end like a sentence.
 func titles(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {

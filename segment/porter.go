@@ -15,7 +15,7 @@ func Stem(word []byte) []byte {
 }
 
 // porter is a word during the steps of Porter 1980, section 2. Bit i of vowels is set if letter i is a vowel in Porter's sense, so that
-// counting bits gives a word's measure.
+// counting bits yields a word's measure.
 type porter struct {
 	letters [stemMost + 1]byte
 	n       int
@@ -71,7 +71,7 @@ func (p *porter) ends(suffix string) bool {
 	return p.n > len(suffix) && string(p.letters[p.n-len(suffix):p.n]) == suffix
 }
 
-// measure returns Porter's m of the first n letters: how often a consonant follows a vowel.
+// measure returns Porter's m of the first n letters, which is how often a consonant follows a vowel.
 func (p *porter) measure(n int) int {
 	if n == 0 {
 		return 0

@@ -83,8 +83,8 @@ func (t *Text) Folded(i int) []byte { return t.Norm[t.Words[i].NormStart:t.Words
 //go:embed data/runes.bin.gz
 var runesGz []byte
 
-// runes returns the rune table and its ASCII part in the form required by the inner loop: the folded letter, or 0 if the byte is not part
-// of a word.
+// runes returns the rune table and its ASCII part in the form required by the inner loop, which is the folded letter, or 0 if the byte is
+// not part of a word.
 var runes = sync.OnceValue(func() *runeData {
 	raw, err := gunzip(runesGz)
 	if err != nil {
@@ -107,7 +107,7 @@ var runes = sync.OnceValue(func() *runeData {
 
 type runeData struct {
 	*runetab.Table
-	ascii [256]byte // 0 from 128 on
+	ascii [256]byte // 0 for 128 and above
 	class [128]runetab.Class
 	ends  [256]bool // ASCII signs that end a word
 	quick bool      // whether asciiWords may be used

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// About the minimum number of bytes of text per word.
+	// This is about the minimum number of bytes of text per word.
 	wordBytes = 5
 	// A word of more folded bytes is cut, since it is not a word of any language, and a line of base64 must not become one giant feature.
 	maxWordBytes = 240
 	// A run of an unspaced or syllabic script is cut after this many bytes. Its features are n-grams that span the cuts, so this only
 	// affects where a long sentence can be divided.
 	maxRunBytes = 96
-	// Lines longer than this many bytes are not wrapped: each line end is intentional.
+	// Lines longer than this many bytes are not wrapped, so each line end is intentional.
 	wrapBytes = 200
 	// A line shorter than this fraction of its paragraph's longest line was ended on purpose.
 	shortLine = 0.6
@@ -46,8 +46,8 @@ func (t *Text) Split(text string) error {
 	return t.splitAll(text, true)
 }
 
-// Skim does the same as Split without searching for Chinese words, which is most of the cost for Chinese text: a run of Han characters is
-// one word without a hash or stop words.
+// Skim does the same as Split without searching for Chinese words, which is most of the cost for Chinese text. A run of Han characters is
+// then one word without a hash or stop words.
 func (t *Text) Skim(text string) error {
 	return t.splitAll(text, false)
 }

@@ -125,7 +125,8 @@ func foldedHashes(word string) []uint64 {
 	return out
 }
 
-// abbreviations lists folded words after which a full stop does not end a sentence: never if true, and not before a number if false.
+// abbreviations lists folded words after which a full stop does not end a sentence. True means never, and false means not before a
+// number.
 var abbreviations = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`mr mrs ms dr prof st messrs gen col capt lt sgt rev hon pres gov sen rep

@@ -2,8 +2,8 @@ package segment
 
 import "math/bits"
 
-// tally counts, for each of 32 bits, the masks in which it is set: bit i of plane[p] is bit p of the count of
-// i. Adding a mask ripples its carries through the planes, however many bits it has.
+// tally counts, for each of 32 bits, the masks in which it is set. Bit i of plane[p] is bit p of the count of i. Adding a mask ripples
+// its carries through the planes, however many bits it has.
 type tally struct {
 	plane [31]uint32
 	used  int // number of planes that can be non-zero

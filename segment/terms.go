@@ -6,8 +6,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// These are the numbers of alphabetic letters that one character counts for when measuring content: Chinese needs about a third as many
-// characters as English, a syllabary half.
+// These are the numbers of alphabetic letters that one character counts as when measuring content. Chinese needs about a third as many
+// characters as English, and a syllabary needs half as many.
 const (
 	hanLetters      = 3
 	syllabicLetters = 2
@@ -62,7 +62,7 @@ func (t *Text) Language() uint32 {
 	return language
 }
 
-// Lengths in characters of the runs that replace words in scripts without spaces, the same as for features.
+// These are the lengths in characters of the runs that replace words in scripts without spaces, the same as for features.
 const (
 	syllabicGram = 2
 	unspacedGram = 4

@@ -166,7 +166,7 @@ func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64
 	return out, nil
 }
 
-// Print64 returns the 64-bit print: bit i is set if the features on the positive side of hyperplane i outweigh the others. A hash of the
+// Print64 returns the 64-bit print. Bit i is set if the features on the positive side of hyperplane i outweigh the others. A hash of the
 // set decides ties, so that unrelated documents do not agree on them. Order does not matter; if a feature is given twice, its weights add
 // up. Without features, the print is zero. There may be at most 2^31 features.
 func (p *Printer) Print64(features []Feature) uint64 {
@@ -219,7 +219,7 @@ func signs(sums *[64]int64, ties uint64) uint64 {
 	return out
 }
 
-// TF is how a feature's number of occurrences in its document affects its weight.
+// TF states how a feature's number of occurrences in its document affects its weight.
 type TF int
 
 const (
@@ -322,7 +322,7 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 // Features returns the number of distinct features counted; each takes about 40 bytes.
 func (f *Frequencies) Features() int { return len(f.count) }
 
-// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature in n of the N documents: a feature in all documents has hardly
+// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature in n of the N documents. A feature in all documents has hardly
 // any weight, and one in no document has the maximum.
 func (f *Frequencies) IDF(feature uint64) uint64 {
 	return 1 + log2(1+f.documents, 1+uint64(f.count[feature]))

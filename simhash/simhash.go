@@ -56,7 +56,7 @@ func (s *Sketcher) ties(features []uint64) concordat.Fingerprint {
 }
 
 // Sketch returns the fingerprint, weighting each feature by the number of times it is given (term frequency). The counters are
-// bit-sliced: plane j holds bit j of all 100 counts, and adding a feature ripples carries over whole words.
+// bit-sliced. Plane j holds bit j of all 100 counts, and adding a feature ripples carries over whole words.
 func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	if len(features) == 0 {
 		return concordat.Fingerprint{}
@@ -89,7 +89,7 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	return concordat.Fingerprint{above[0] | equal[0]&t[0], above[1] | equal[1]&t[1]}
 }
 
-// Cosine returns the estimate of the cosine of two weighted feature vectors from their fingerprints' distance in bits: cos(π·d/100)
+// Cosine returns the estimate of the cosine of two weighted feature vectors from their fingerprints' distance in bits, cos(π·d/100)
 // (Charikar 2002, section 3), clamped to the range 0 to 1.
 func Cosine(distance int) float64 {
 	return max(0, math.Cos(math.Pi*float64(distance)/concordat.Bits))

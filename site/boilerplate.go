@@ -21,8 +21,8 @@ type Boilerplate struct {
 
 // BoilerplateOptions select the sentences to list.
 type BoilerplateOptions struct {
-	Least    int            // minimum number of documents; default 3
-	Most     int            // maximum number of sentences; default 50
+	Least    int            // minimum number of documents; the default is 3
+	Most     int            // maximum number of sentences; the default is 50
 	Progress func(done int) // called with the number of documents read; can be nil
 }
 
@@ -32,7 +32,7 @@ const countWindow = 1_000_000
 // Boilerplate returns the sentences that occur in several documents of a library, ordered by number of documents, largest first, then by
 // text. It reads every document once. Sentences with equal fingerprints are considered equal.
 //
-// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences, it drops those that cannot occur in more
+// Counting is lossy (Manku and Motwani 2002, section 4.2). After each million sentences, it drops those that cannot occur in more
 // documents than the number of millions so far, which bounds memory. For libraries of up to a million sentences, every count is exact.
 func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
 	if _, err := s.o.Store.Catalogue.Library(ctx, lib); err != nil {

@@ -13,7 +13,7 @@ type reasoned interface {
 	Reason() (code, detail, advice string)
 }
 
-// caused is an error that is already a cause, for example of a quota.
+// caused is an error that is already a cause, for example from a quota.
 type caused interface {
 	error
 	Cause() store.Cause

@@ -24,16 +24,16 @@ type Submission struct {
 	Title string
 	Text  string
 	Flags []concordat.Flag // flags raised by extraction
-	// Dated is its date, or empty if unknown; DatedBy is where the date comes from.
+	// Dated is its date, or empty if unknown; DatedBy is the origin of the date.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
-	Timed   concordat.Instant   // more exactly than Dated, if known; only batches read it
+	Timed   concordat.Instant   // more exact than Dated, if known; only batches read it
 	Authors []concordat.Creator // empty if unknown
 	// Sections are the sections made from its files if it has several, in text order; a section template takes precedence.
 	Sections []concordat.Section
 }
 
-// CheckOptions specify what to compare a submission with, and how. The zero value queries all libraries, with probes.
+// CheckOptions specify how a submission is compared. The zero value queries all libraries, with probes.
 type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty for all that have not expired
 	Exclude   []concordat.Ref       // documents never to be reported, for example earlier versions of the submission
@@ -41,10 +41,10 @@ type CheckOptions struct {
 	Channel   compare.Channel       // how candidates are nominated; zero means by fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil if there are none
 	Headings  *segment.Template     // sections if neither Template nor the files yield any; nil means those from the headings of Templates
-	// Templates are wordings handed out, in addition to those of the libraries; they do not count.
+	// Templates are wordings handed out, in addition to the libraries' templates; they do not count.
 	Templates []report.Template
-	// Short also compares titles, headings and other texts too short for fingerprints. ShortThreshold is the minimum similarity, above 0,
-	// at most 1; the default is 0.5.
+	// Short also compares titles, headings and other texts too short for fingerprints. ShortThreshold is the minimum similarity, greater
+	// than 0 and at most 1; the default is 0.5.
 	Short          bool
 	ShortThreshold float64
 	// NoStore means that neither the submission's text nor vectors of its sentences are stored.
@@ -66,7 +66,7 @@ type CheckOptions struct {
 	Partners []PartnerLibraries
 	// Mirrors lists the mirrored libraries of partners to compare with. Comparing with a mirror contacts no partner.
 	Mirrors []MirroredLibrary
-	// Standing keeps the check watching until it is ended: later documents that match raise an alert, here and at partners that accept
+	// Standing keeps the check watching until it is ended. Later documents that match raise an alert, here and at partners that accept
 	// standing asks.
 	Standing bool
 	// Progress, if not nil, receives the progress of the check. It can be called concurrently.
@@ -383,7 +383,7 @@ func leaveReferences(f *report.Findings, lists []concordat.Span) {
 	f.Checked, f.Skipped = checked, skipped
 }
 
-// Keep stores findings, results and the score, and ends the task: as partial if some partner did not answer in full, otherwise as done.
+// Keep stores findings, results and the score, and ends the task as partial if some partner did not answer in full, or else as done.
 func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -408,8 +408,8 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.Checks.FinishCheck(ctx, task, state, rep.LeadCount())
 }
 
-// ResultsOf returns rows for the results table, which enables deletion to find them: one per passage, per source that cites the same
-// works, and per lead.
+// ResultsOf returns rows for the results table, which enables deletion to find them. There is one per passage, per source that cites the
+// same works, and per lead.
 func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {
@@ -430,7 +430,7 @@ func ResultsOf(f *report.Findings) []store.Result {
 	return results
 }
 
-// headed returns a submission's sections, as determined by the given headings or those of its templates.
+// headed returns a submission's sections, as determined by the given headings or its templates' headings.
 func headed(f *report.Findings, headings *segment.Template) []concordat.Section {
 	if headings == nil {
 		var forms []string

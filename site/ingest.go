@@ -20,7 +20,7 @@ type Incoming struct {
 	Author string // can be empty
 	Text   string
 	Source string // the file it came from; can be empty
-	// Dated is its date, and DatedBy is where the date comes from; empty means unknown or unchanged.
+	// Dated is its date, and DatedBy is the origin of the date; empty means unknown or unchanged.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 }

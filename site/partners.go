@@ -30,19 +30,19 @@ type Asking struct {
 	Progress   func(Progress)
 }
 
-// Which sentences partners are asked about (CheckOptions.Forward). Partners are never asked about a sentence if at least half of its text
-// is already known to be legitimately shared: templates, reference lists, and wording found in enough documents of this site or of a
-// batch.
+// These values select the sentences that partners are asked about (CheckOptions.Forward). Partners are never asked about a sentence if at
+// least half of its text is already known to be legitimately shared: templates, reference lists, and wording found in enough documents of
+// this site or of a batch.
 const (
 	// ForwardUnmatched selects sentences with less than half of their letters, marks and digits in passages found at this site, before
-	// any report rule is applied. Matches in mirrors do not count. Sentences are those of the submission under the partner's scheme,
-	// [concordat.Profile.Questions]; one without letters is never selected.
+	// any report rule is applied. Matches in mirrors do not count. Sentences are the submission's sentences under the partner's scheme
+	// ([concordat.Profile.Questions]); one without letters is never selected.
 	ForwardUnmatched = "unmatched"
 	ForwardAll       = "all"  // every sentence
 	ForwardNone      = "none" // no sentence; partners are not contacted
 )
 
-// PartnerLibraries is a partner to ask in a check, and what is needed to ask it. Partner, Epoch, Profiler and Libraries are mandatory.
+// PartnerLibraries is a partner to ask in a check, with the data needed to ask it. Partner, Epoch, Profiler and Libraries are mandatory.
 type PartnerLibraries struct {
 	Partner   concordat.Partner
 	Epoch     concordat.Epoch

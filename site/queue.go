@@ -22,8 +22,8 @@ type Job struct {
 	Name      string                `json:"name"`              // name of the submitted file
 	File      string                `json:"file,omitempty"`    // hash of the original; if empty, see Text
 	Text      string                `json:"text,omitempty"`    // pasted text, or a member's text
-	Title     string                `json:"title,omitempty"`   // empty for the file's own title, or else Name
-	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty for those named in the file
+	Title     string                `json:"title,omitempty"`   // empty means the file's own title, or else Name
+	Authors   []concordat.Creator   `json:"authors,omitempty"` // empty means the authors named in the file
 	Flags     []concordat.Flag      `json:"flags,omitempty"`   // flags about Text
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
 	Template  string                `json:"template,omitempty"` // name of a section template
@@ -36,7 +36,7 @@ type Job struct {
 	Deadline         time.Duration  `json:"deadline,omitempty"` // time limit per partner; 0 means DefaultDeadline
 	// Exclude lists documents never to be reported, for example earlier versions of the submission.
 	Exclude []concordat.Ref `json:"exclude,omitempty"`
-	// Rules are the report's initial rules; nil means those of the site.
+	// Rules are the report's initial rules; nil means the site's rules.
 	Rules *report.Rules `json:"rules,omitempty"`
 	Short bool          `json:"short,omitempty"` // also compare titles, headings and answers, whatever the site's setting
 	// NoStore means that text and original are deleted once the report is complete.
@@ -47,7 +47,7 @@ type Job struct {
 	Fault store.Cause `json:"fault,omitzero"`
 	// Parts are the files that form one submission, in order, in place of File and Text.
 	Parts []Part `json:"parts,omitempty"`
-	// Into is the library to add the texts to, instead of checking them, or empty.
+	// Into is the library to which the texts are added instead of being checked, or empty.
 	Into concordat.LibraryID `json:"into,omitempty"`
 	// From is the check whose submission is to be added, in place of a file or Text, or empty.
 	From concordat.TaskID `json:"from,omitempty"`
@@ -83,7 +83,7 @@ type Item struct {
 	LeftOut concordat.LeftOut
 }
 
-// Stages of a queued check, in addition to those of Check itself.
+// These are the stages of a queued check, in addition to Check's own.
 const (
 	StageRead  = "read"
 	StageEnded = "ended"
@@ -108,7 +108,7 @@ type PartnerProgress struct {
 // QueueOptions configure a Queue. Store, Read and Options are mandatory.
 type QueueOptions struct {
 	Store *store.DB
-	// Worker identifies this process among those of the site; empty means serve.
+	// Worker identifies this process among the site's processes; empty means serve.
 	Worker string
 	// Read returns the texts in the job's file; a part without text becomes an Item with Err.
 	Read func(ctx context.Context, j Job) ([]Item, error)
@@ -137,7 +137,7 @@ type QueueOptions struct {
 	Logger *slog.Logger // nil disables logging
 }
 
-// Queue runs submitted checks, taking turns between people, and survives restarts of the process: interrupted checks start over. Its
+// Queue runs submitted checks, taking turns between people, and survives restarts of the process; interrupted checks start over. Its
 // methods are safe for concurrent use.
 type Queue struct {
 	site *Site

@@ -227,7 +227,7 @@ const idleMemory = 256 << 20
 const releaseEvery = 5 * time.Second
 
 // releaseMemory returns memory to the operating system after a task that used a lot of it. A check of 200 MB of text needs eight times as
-// much for seconds, and then none for hours.
+// much memory for a few seconds, and then none is needed for hours.
 func (q *Queue) releaseMemory() {
 	held := heapHeld()
 	q.mu.Lock()
@@ -394,7 +394,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err := CheckText(sub.Text); err != nil {
 		return nil, err
 	}
-	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // use one name per document: lists use the report's
+	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name per document, because lists use the report's
 		if err := q.o.Store.Checks.RetitleTask(ctx, t, sub.Title); err != nil {
 			return nil, err
 		}

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// RulesInForce returns the current rules of a report: those set by the latest review of its task, or else those of [FirstRules]. It fails
-// with concordat.ErrNotFound if there is no such task.
+// RulesInForce returns the current rules of a report. They are the rules set by the latest review of its task, or else the result of
+// [FirstRules]. It fails with concordat.ErrNotFound if there is no such task.
 func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base report.Rules) (report.Rules, error) {
 	t, err := db.Checks.Task(ctx, id)
 	if err != nil {
@@ -27,8 +27,8 @@ func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base r
 	return rules, err
 }
 
-// FirstRules returns the initial rules of a task's report: those chosen on submission, or else those of its batch, or else base, the
-// configured rules.
+// FirstRules returns the initial rules of a task's report. They are the rules chosen on submission, or else the batch's rules, or else
+// base, the configured rules.
 func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rules) (report.Rules, error) {
 	var j Job
 	if len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil && j.Rules != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A document is added to the index and then to the catalogue, and removed in the same order. An interruption in between is settled before
-// this site answers: an intake in the store lists the documents to examine. Until then, and while other processes add documents,
+// this site answers. An intake in the store lists the documents to examine. Until then, and while other processes add documents,
 // candidates missing from the catalogue are ignored.
 
 // Settled counts reconciled documents.
@@ -62,7 +62,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
 	s.taking.Lock()
 	defer s.taking.Unlock()
-	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // from here on, no other process can end it
+	claimed, err := s.o.Store.Catalogue.ClaimIntake(ctx, one.ID) // after this, no other process can end it
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*comp
 	return slices.DeleteFunc(cs, func(c *compare.Candidate) bool { return s.inCatalogue(c.Ref) && !known[c.Ref] }), nil
 }
 
-// inCatalogue reports whether a source belongs in the catalogue, that is, it is not from another site or a batch.
+// inCatalogue reports whether a source belongs in the catalogue, that is, comes from neither another site nor a batch.
 func (s *Site) inCatalogue(r concordat.Ref) bool {
 	_, batch := r.Library.Batch()
 	return r.Site == s.o.ID && !batch

@@ -21,7 +21,7 @@ func (s *Site) Shares(ctx context.Context, sub Submission, o CheckOptions, rules
 		return nil, err
 	}
 	out := map[concordat.Ref]float64{}
-	f.Works = nil // give each text of a work a share of its own
+	f.Works = nil // give each text of a work a separate share
 	for _, x := range report.Build(f, rules).Sources {
 		if x.Excluded == "" {
 			out[x.Ref] = x.Share

@@ -22,8 +22,8 @@ const (
 	shortMeasured = 200_000
 )
 
-// ShortPieces returns the short pieces of a profile, with the grams that the store uses to find them. It never returns nil: the pieces
-// are known even if there are none.
+// ShortPieces returns the short pieces of a profile, with the grams that the store uses to find them. It never returns nil, because the
+// pieces are known even if there are none.
 func ShortPieces(p *concordat.Profile) []store.ShortPiece {
 	out := make([]store.ShortPiece, len(p.Short))
 	for i, piece := range p.Short {
@@ -59,7 +59,7 @@ func atMost(a, b []uint32) float64 {
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
 }
 
-// findShort compares a submission's short pieces with those in the libraries.
+// findShort compares a submission's short pieces with the libraries' short pieces.
 func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat.Query, threshold float64) (*report.ShortFindings, error) {
 	f := &report.ShortFindings{Threshold: cmp.Or(threshold, defaultShortThreshold), Pieces: []report.ShortPiece{},
 		Matches: []report.ShortMatch{}}

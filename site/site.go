@@ -112,7 +112,7 @@ func (s *Site) Ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.R
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }
 
-// CheckName returns nil if name can identify a library or document: 1 to 512 bytes of UTF-8 without control characters.
+// CheckName returns nil if name can identify a library or document, that is, has 1 to 512 bytes of UTF-8 without control characters.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -125,8 +125,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckLibraryName returns nil if name is acceptable for a new library: easy to type in commands and usable in URLs. Existing libraries
-// keep their names.
+// CheckLibraryName returns nil if name is acceptable for a new library, that is, easy to type in commands and usable in URLs. Existing
+// libraries keep their names.
 func CheckLibraryName(name string) error {
 	if err := CheckName(name); err != nil {
 		return err

@@ -191,8 +191,8 @@ func distinctSpans(hits []compare.Hit) int {
 	return len(seen)
 }
 
-// Alerts returns later documents, here and at partners, that matched standing checks, after the given number and oldest first: up to
-// limit or, if limit is 0, up to the store's largest page.
+// Alerts returns later documents, here and at partners, that matched standing checks, after the given number and oldest first. It returns
+// up to limit or, if limit is 0, up to the store's largest page.
 func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error) {
 	return s.o.Store.Alerts.Alerts(ctx, after, limit)
 }
@@ -236,8 +236,8 @@ func AuthorsOf(ctx context.Context, db *store.DB, alerts []store.Alert) (map[int
 	return out, nil
 }
 
-// Watch compares documents added from now on with the submission of a finished check, and raises alerts for those that match. If the text
-// is not stored, it fails with concordat.ErrInvalid. Partners are asked to watch only at the beginning of a check.
+// Watch compares later documents with the submission of a finished check, and raises alerts if they match. If the text is not stored, it
+// fails with concordat.ErrInvalid. Partners are asked to watch only at the beginning of a check.
 func (s *Site) Watch(ctx context.Context, task concordat.TaskID) error {
 	f, err := s.KeptFindings(ctx, task)
 	if err != nil {

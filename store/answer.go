@@ -33,7 +33,7 @@ type AnswerDocument struct {
 	Told     concordat.Show // highest level at which it was disclosed
 }
 
-// AnswerHit is a sentence of an AnswerDocument that is close to an asked one.
+// AnswerHit is a sentence of an AnswerDocument that is close to an asked sentence.
 type AnswerHit struct {
 	Handle   concordat.Handle
 	Sentence [8]byte // keyed hash of the asked sentence
@@ -108,8 +108,8 @@ func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error
 	return db.fail(err, "forget jobs")
 }
 
-// AddAnswerHits adds matches to a job. If a document was recorded with a different text, its hits are replaced. Hits and levels that were
-// disclosed remain so.
+// AddAnswerHits adds matches to a job. If a document was recorded with a different text, the new hits replace its earlier ones. Hits and
+// levels that were disclosed stay disclosed.
 func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
@@ -175,8 +175,8 @@ func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID,
 	return d, db.fail(err, "document of a job of %s", partner)
 }
 
-// OftenAnswered returns the partners to which one document was disclosed in at least the given number of recorded jobs. For each, it
-// returns the library of the document with the most jobs.
+// OftenAnswered returns the partners that were shown one document in at least the given number of recorded jobs. For each, it returns the
+// library of the document with the most jobs.
 func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmOneDocument
@@ -208,13 +208,13 @@ type Question struct {
 	Near []NearSentence
 }
 
-// NearSentence is a sentence of this site close to an asked one.
+// NearSentence is a sentence of this site that is close to an asked sentence.
 type NearSentence struct {
 	Document concordat.DocumentID
 	Ordinal  int
-	Within   bool // within the gate, so that it can be disclosed; otherwise slightly beyond
+	Within   bool // it is within the gate, so it can be disclosed; otherwise, it is slightly beyond
 	// Counts means that a question beyond the gate counts even if the sentence was not disclosed to the partner. The partner knows of the
-	// document, so it can tell what is missing.
+	// document, so it can tell what was left out.
 	Counts bool
 }
 
@@ -225,23 +225,23 @@ type Asking struct {
 	Job     concordat.JobID
 }
 
-// Counted states how much of a question can be answered.
+// Counted states how far a question can be answered.
 type Counted struct {
 	Withheld bool // the question must not be answered
-	// Places contains, for each sentence in the question's Near, the number of other questions about it counted earlier. It is nil if
-	// Withheld is set.
+	// Places contains, for each sentence in the question's Near, the number of other questions about the sentence that were counted
+	// earlier. It is nil if Withheld is set.
 	Places []int
 }
 
 // CountQuestions counts, for each sentence of this site, the different questions close to it since a given time, in any epoch, and
-// returns how much of the given questions can be answered. It withholds a question that would reveal a sentence with as many counted
+// returns how far the given questions can be answered. It withholds a question that would reveal a sentence with as many counted
 // questions as most allows, or one that another question of the same job revealed. It counts the others; a question counted before keeps
 // its place and costs nothing. Questions beyond the gate count if NearSentence says so, or if a question about the sentence was counted
 // before. Together, concurrent calls never count more than most.
 func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted,
 	err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
-		out = make([]Counted, len(questions)) // reset in case the transaction runs again
+		out = make([]Counted, len(questions)) // reset, because the transaction may run again
 		known, err := askedOf(ctx, c, a, since, questions)
 		if err != nil {
 			return err
@@ -299,7 +299,7 @@ func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordin
 // askedQuestions contains the questions close to one sentence, by name.
 type askedQuestions map[string]*askedIn
 
-// askedIn is the job of an earlier question (empty for the current job) and the question's place among all questions.
+// askedIn is the job of an earlier question (empty for the current job) and the question's position among all questions.
 type askedIn struct {
 	job   string
 	place int

@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Ask is one question to a partner, with what is needed to interpret its later answers.
+// Ask is one question to a partner, with the data needed to interpret its later answers.
 type Ask struct {
 	Job      concordat.JobID
 	Task     concordat.TaskID
@@ -42,7 +42,7 @@ func scanAsk(s engine.Scanner) (Ask, error) {
 	return a, nil
 }
 
-// PutAsk stores a question before it is sent. If the task does not exist, it fails with concordat.ErrNotFound.
+// PutAsk stores a question before it is sent. If there is no such task, it fails with concordat.ErrNotFound.
 func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		salt := a.Salt
@@ -87,8 +87,8 @@ func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) 
 type Digest [16]byte
 
 // Expose records that sentences are sent to a partner in some form, for example as fingerprints for an epoch. It returns, for each
-// sentence, whether it must not be sent because the partner already has it in another form. The record is made before anything is sent,
-// and is permanent.
+// sentence, whether it must not be sent because the partner already has it in another form. It records this permanently, before anything
+// is sent.
 func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
 	withheld = make([]bool, len(digests))
 	if err := checkName("site", site); err != nil {

@@ -33,7 +33,8 @@ type AuditEntry struct {
 	Hash   string          `json:"hash"`
 }
 
-// AuditHead identifies one entry, and thereby everything before it, so a stored head later shows whether the audit log was rewritten.
+// AuditHead identifies one entry and thereby everything before it, so a head stored elsewhere later shows whether the audit log was
+// rewritten.
 type AuditHead struct {
 	Seq  int64 // 0 for an empty audit log
 	Hash string
@@ -111,7 +112,7 @@ func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detai
 	return e, db.fail(err, "append audit %s", action)
 }
 
-// Audit returns up to limit entries after the one with Seq after, oldest first; MaxPage if limit is 0 or larger.
+// Audit returns entries after the one with Seq after, oldest first, up to limit, or up to MaxPage if limit is 0 or exceeds it.
 func (db *AuditLog) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
 	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))

@@ -17,7 +17,7 @@ type AuditFilter struct {
 }
 
 // SearchAudit returns the entries selected by the filter, newest first, starting before the one with Seq before (0 for the newest). It
-// returns at most limit, or MaxPage if limit is 0 or larger.
+// returns at most limit entries, or MaxPage if limit is 0 or exceeds it.
 func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

@@ -18,10 +18,10 @@ type Batch struct {
 	Title  string
 	Owner  string // account that submitted it; empty for the command line
 	Runner string // worker that runs it, for example serve
-	// Work is a hash of the input and options, by which a command finds its unfinished batch.
+	// Work is a hash of the input and options that lets a command find its unfinished batch.
 	Work    string
 	Request json.RawMessage // in the caller's format
-	Lineage json.RawMessage // which pairs do not count, in the caller's format
+	Lineage json.RawMessage // the pairs that do not count, in the caller's format
 	Made    time.Time
 
 	// The store sets the remaining fields.
@@ -93,8 +93,8 @@ func (db *Batches) Batch(ctx context.Context, id string) (Batch, error) {
 	return b, db.fail(err, "batch %s", id)
 }
 
-// Batches returns batches newest first, starting before the one with Seq before (0 for the newest). It returns at most limit, or MaxPage
-// if limit is 0 or larger. If owner is nil, it returns the batches of all owners.
+// Batches returns batches newest first, starting before the one with Seq before (0 for the newest). It returns at most limit batches, or
+// MaxPage if limit is 0 or exceeds it. If owner is nil, it returns the batches of all owners.
 func (db *Batches) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -108,8 +108,8 @@ func (db *Batches) Batches(ctx context.Context, owner *string, before int64, lim
 	return bs, db.fail(err, "list batches")
 }
 
-// NextBatch returns the oldest batch of a runner that has not ended, whether begun or not, or concordat.ErrNotFound. Only one process can
-// work on the batches of a runner.
+// NextBatch returns a runner's oldest batch that has not ended, whether begun or not, or concordat.ErrNotFound. Only one process can work
+// on a runner's batches.
 func (db *Batches) NextBatch(ctx context.Context, runner string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
 		runner, concordat.TaskQueued, concordat.TaskRunning))
@@ -123,8 +123,8 @@ func (db *Batches) BatchOfWork(ctx context.Context, work string) (Batch, error) 
 	return b, db.fail(err, "batch of %s", work)
 }
 
-// BatchProgress records the progress of a batch and marks it as running. If the batch has ended, for example because it was cancelled, it
-// fails with ErrLease, and if the batch is gone, with concordat.ErrNotFound.
+// BatchProgress records the progress of a batch and marks it as running. It fails with ErrLease if the batch has ended, for example
+// because it was cancelled, and with concordat.ErrNotFound if the batch is gone.
 func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
 	now := stamp(db.now())
 	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,
@@ -156,8 +156,8 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 	return ErrLease
 }
 
-// FinishBatch ends a batch as done, partial or failed, with the cause if there is one. The number of leads between its documents is
-// reported to webhooks; it is nil if the batch failed or leads were not requested. It fails like BatchProgress.
+// FinishBatch ends a batch as done, partial or failed, with the cause, if any. leads is the number of leads between its documents, which
+// is reported to webhooks; it is nil if the batch failed or leads were not requested. It fails like BatchProgress.
 func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	text, err := cause.column()
 	if err != nil {
@@ -206,7 +206,7 @@ func (db *Batches) SetBatchLineage(ctx context.Context, id string, lineage json.
 	return db.fail(err, "lineage of batch %s", id)
 }
 
-// DeleteBatch deletes a batch with its members and pairs; its members' tasks remain. It is not an error if the batch does not exist.
+// DeleteBatch deletes a batch with its members and pairs; its members' tasks remain. If the batch does not exist, that is not an error.
 func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
@@ -218,7 +218,7 @@ func (db *Batches) DeleteBatch(ctx context.Context, id string) error {
 	return db.fail(err, "delete batch %s", id)
 }
 
-// BatchInputs returns a batch's files ordered by number: all of them, or only those with unknown members.
+// BatchInputs returns all of a batch's files, or only the files with unknown members, ordered by number.
 func (db *Batches) BatchInputs(ctx context.Context, id string, waiting bool) ([]BatchInput, error) {
 	most := 1
 	if waiting {

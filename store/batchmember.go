@@ -14,17 +14,17 @@ import (
 // BatchMember is a document of a batch.
 type BatchMember struct {
 	Number   int    // from 0, in the order of reading
-	Name     string // its document id, unique within the batch
+	Name     string // the member's document id, unique within the batch
 	Title    string
 	Author   string
 	AuthorBy string // AuthorDeclared or AuthorMetadata; empty if unknown
 	Group    string
-	DraftOf  string // name of another member that it is an earlier or later version of
+	DraftOf  string // name of another member that is an earlier or later version
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Timed    concordat.Instant // more exact than Dated; empty if unknown
 	Flags    []concordat.Flag
-	Cause    Cause // why it could not be read; zero if it was read
+	Cause    Cause // why the member could not be read; zero if it was read
 	// Characters is the number of normalised characters in its text.
 	Characters int
 
@@ -106,15 +106,15 @@ func (db *Batches) BatchMembers(ctx context.Context, id string) ([]BatchMember, 
 	return ms, db.fail(err, "members of batch %s", id)
 }
 
-// BatchOfTask returns the batch and the number of the member whose findings belong to a task, or concordat.ErrNotFound.
+// BatchOfTask returns the batch and the number of the member whose findings belong to the given task, or concordat.ErrNotFound.
 func (db *Batches) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
 	err = db.read().Row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
 	return id, member, db.fail(err, "batch of %s", task)
 }
 
 // EraseBatchMember deletes everything about a member except the fact that it existed: its names, the wording it shares with others, and
-// its findings. request, if not nil, replaces the batch's request, which can name the member. If there is no such member, it fails with
-// concordat.ErrNotFound.
+// its findings. If request is not nil, it replaces the batch's request, which can name the member. If there is no such member, it fails
+// with concordat.ErrNotFound.
 func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
@@ -169,7 +169,7 @@ type SectionShare struct {
 	Share float64 `json:"share"` // 0 to 1, relative to what could count in the section
 }
 
-// PairShare is the share of a member found in another, according to the first one's report.
+// PairShare is the share of a member found in another member, according to the first member's report.
 type PairShare struct {
 	Share    float64 // 0 to 1
 	Sections []SectionShare
@@ -254,9 +254,9 @@ type PairCursor struct {
 	A, B  int
 }
 
-// BatchPairs returns pairs that share something and in which the share of a document or section is at least least. They are ordered by
-// the larger share of a document, in descending order, then by A and B, and start after the cursor (nil for the first). It returns up to
-// limit pairs, or MaxPage if limit is 0 or larger, without passages.
+// BatchPairs returns the pairs that share something, if the share of a document or section is at least least. They are ordered by the
+// larger share of a document, largest first, then by A and B, and start after the cursor (nil for the first). It returns at most limit
+// pairs, or MaxPage if limit is 0 or exceeds it, without passages.
 func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
 	where, args := `batch = ? AND (share >= ? OR section >= ?) AND length(passages) > 0`, []any{id, least, least}
 	if after != nil {
@@ -285,8 +285,8 @@ func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verd
 	return db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
-// PutChecked records the result of checking a member: it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m. shares are
-// the shares of the member found in other members, by their numbers. Everything is stored in one transaction.
+// PutChecked records the result of checking a member; it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m. shares
+// maps the numbers of other members to the share of this member found in them. Everything is stored in one transaction.
 func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -309,7 +309,7 @@ func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, sha
 	return db.fail(err, "checked %d of batch %s", m.Number, id)
 }
 
-// putPairShare records the share of a member found in another.
+// putPairShare records the share of a member found in another one.
 func putPairShare(ctx context.Context, c engine.Conn, id string, member, other int, share PairShare) error {
 	sections, err := json.Marshal(append([]SectionShare{}, share.Sections...))
 	if err != nil {

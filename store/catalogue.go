@@ -17,7 +17,7 @@ type DocumentRow struct {
 	Title      string
 	Author     string // display name as stated in its file; empty if unknown
 	Hash       string // hexadecimal SHA-256 of the text
-	Source     string // path of the file it came from, as passed to PutSourceState; empty if none
+	Source     string // path of the source file, as passed to PutSourceState; empty if none
 	Bytes      int64  // size of the text
 	Sentences  int    // number of indexed sentences
 	Characters int    // number of normalised characters
@@ -28,7 +28,7 @@ type DocumentRow struct {
 	// is the number of texts so far, from 1.
 	Changed  time.Time
 	Revision int
-	// Dated is the date of the document, and DatedBy is where it comes from; zero if unknown.
+	// Dated is the document's date, and DatedBy is its origin; zero if unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
 	// Short contains the pieces too short for a fingerprint, for PutDocuments. If nil, they are unknown, and any recorded earlier are
@@ -100,7 +100,7 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 }
 
 // RenewDocuments records recomputed values for documents with unchanged texts: Sentences, Characters, Scheme and Short. The only other
-// fields it reads are Library, ID and Hash. It skips documents that are gone or have a different Hash. They are stored in one
+// fields it reads are Library, ID and Hash. It skips documents that are gone or have a different Hash. The documents are stored in one
 // transaction.
 func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
@@ -148,8 +148,8 @@ func (db *Catalogue) DocumentRow(ctx context.Context, lib concordat.LibraryID, i
 	return d, db.fail(err, "document %s/%s", lib, id)
 }
 
-// Documents returns the documents of the library with ids after the given one, ordered by id: up to limit, or MaxPage if limit is 0 or
-// larger. If there are fewer, they are the last ones. Successive pages contain each document that existed throughout exactly once.
+// Documents returns the documents of the library with ids after the given one, ordered by id, up to limit, or up to MaxPage if limit is 0
+// or exceeds it. If there are fewer, they are the last ones. Successive pages contain each document that existed throughout exactly once.
 func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -160,7 +160,7 @@ func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, aft
 // DocumentOrder is the order of documents in a displayed list.
 type DocumentOrder string
 
-// The orders of documents. Orders by time and size start with the latest and the largest. The zero value is ByDocumentID.
+// The orders of documents. Orders by time and size start with the latest and the largest. The zero value means ByDocumentID.
 const (
 	ByDocumentID    DocumentOrder = "name"
 	ByDocumentTitle DocumentOrder = "title"
@@ -177,7 +177,7 @@ type DocumentFilter struct {
 	Query string // part of the id, title or author, ignoring case; empty for all
 	Order DocumentOrder
 	Skip  int // number of matches to skip
-	Limit int // maximum number; MaxPage if 0 or larger
+	Limit int // maximum number; MaxPage if 0 or above it
 }
 
 // ListedDocument is a document in a displayed list.
@@ -219,7 +219,7 @@ func likeText(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }
 
-// noteSame records, for each document, another one in the library with the same text, in one pass over the library.
+// noteSame records for each document, in one pass over the library, another document with the same text.
 func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds []ListedDocument) error {
 	if len(ds) == 0 {
 		return nil
@@ -250,7 +250,7 @@ func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds [
 }
 
 // DeleteDocuments deletes the documents, and the SourceState of their files, so that adding those files again rereads them. WasDeleted
-// reports them afterwards. It is not an error if a document does not exist; without ids, nothing happens.
+// reports them afterwards. If a document does not exist, that is not an error; without ids, nothing happens.
 func (db *Catalogue) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	if len(ids) == 0 {
 		return nil

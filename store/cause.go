@@ -10,7 +10,7 @@ import (
 
 // Cause explains why a task or batch ended as it did, or why a document of a batch could not be read. The zero value means no cause.
 type Cause struct {
-	// Code is one of the codes below or from package extract; if it is empty, only Detail is set.
+	// Code is one of the codes below, or a code from package extract; if it is empty, only Detail is set.
 	Code CauseCode `json:"code,omitempty"`
 	// Numbers are the code's arguments, in the order documented with it.
 	Numbers []int  `json:"numbers,omitempty"`
@@ -35,7 +35,7 @@ const (
 	CauseQuota CauseCode = "quota"
 )
 
-// Codes from package extract, and of panics, that other code compares with. Such causes have a Detail and an Advice.
+// Codes of package extract, and the code of panics, with which other code compares. Such causes have a Detail and an Advice.
 const (
 	CauseEmpty   CauseCode = "empty"
 	CauseLimit   CauseCode = "limit" // the advice states the limit

@@ -12,6 +12,6 @@
 // Times are stored to the microsecond and returned in UTC; the zero time is returned as zero. Names (ids, keys, hashes) must be valid
 // UTF-8 without NUL; otherwise, a call fails with concordat.ErrInvalid. In titles and other prose, such bytes become U+FFFD.
 //
-// All statements are plain SQL accepted by both SQLite and PostgreSQL. Connections, transactions, migrations and all differences between
-// the two are handled in package engine.
+// All statements are plain SQL accepted by both SQLite and PostgreSQL. Package engine handles connections, transactions, migrations and
+// all differences between the two.
 package store

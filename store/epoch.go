@@ -190,7 +190,7 @@ func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, 
 	return db.fail(err, "remove %d documents of epoch %s", len(ids), e)
 }
 
-// HeldDocument returns the document if the epoch's set has its current text and its term does not hide it, and concordat.ErrNotFound
+// HeldDocument returns the document if the epoch's set has its current text and its term does not hide it, or concordat.ErrNotFound
 // otherwise.
 func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	id concordat.DocumentID) (DocumentRow, error) {
@@ -201,7 +201,7 @@ func (db *Answers) HeldDocument(ctx context.Context, e concordat.Epoch, lib conc
 	return held[id], err
 }
 
-// HeldDocuments returns the documents that [Answers.HeldDocument] finds, by id.
+// HeldDocuments returns, by id, the documents that [Answers.HeldDocument] would find.
 func (db *Answers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]DocumentRow, error) {
 	out := make(map[concordat.DocumentID]DocumentRow, len(ids))

@@ -25,7 +25,7 @@ func (db *DB) Files(dir string) *Files { return &Files{dir: filepath.Clean(dir),
 
 const (
 	partBytes = 256 << 10 // size of the part of a file in one row
-	putParts  = 4         // parts per transaction, so that other writers get their turn
+	putParts  = 4         // parts per transaction, so that other writers get their turns
 )
 
 // Fetch returns the path of a read-only copy, on this machine, of the file with the given hash, or concordat.ErrNotFound. The first call
@@ -256,11 +256,11 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 		if there || err == nil {
 			n++
 		}
-		// Also remove any PDF made from it, in case an earlier call was interrupted in between.
+		// Also remove any PDF made from it, because an earlier call may have been interrupted in between.
 		if err := os.Remove(path + madeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return n, err
 		}
-		// Even if there was nothing to remove: a call that was interrupted can have removed it only from memory.
+		// Do this even if there was nothing to remove, because an interrupted call can have removed the file only in memory.
 		if err := syncFolder(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return n, err
 		}
@@ -268,8 +268,8 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 	return n, nil
 }
 
-// Tidy deletes unneeded files stored before the given time and the remains of interrupted Puts, and returns the number deleted. If the
-// files are in the database, it also removes copies in the folder that have not been used since then or belong to deleted files.
+// Tidy deletes unneeded files stored before the given time, and whatever interrupted Puts left behind, and returns the number deleted. If
+// the files are in the database, it also removes copies in the folder that have not been used since then or belong to deleted files.
 func (f *Files) Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	return f.Forget(ctx, time.Time{}, before, needed)
 }

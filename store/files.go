@@ -29,7 +29,7 @@ func OpenFiles(dir string) *Files { return &Files{dir: filepath.Clean(dir)} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// FileOf returns the hash of the file that a name in the folder belongs to, either as the file's own name or as that of the PDF made from
+// FileOf returns the hash of the file that a name in the folder belongs to, as the name either of the file itself or of the PDF made from
 // it. ok is false for other names.
 func FileOf(name string) (hash string, ok bool) {
 	hash = strings.TrimSuffix(name, madeSuffix)
@@ -44,8 +44,8 @@ func (f *Files) path(hash string) (string, error) {
 	return filepath.Join(f.dir, hash[:2], hash[2:4], hash), nil
 }
 
-// Put stores the content of r, up to limit bytes, and returns its hash and size. An existing file is not written again. If there are more
-// than limit bytes, it fails with concordat.ErrInvalid, and if the disk is full, with concordat.ErrDiskFull; in both cases, it stores
+// Put stores the content of r, up to limit bytes, and returns its hash and size. An existing file is not written again. Put fails with
+// concordat.ErrInvalid if there are more than limit bytes, and with concordat.ErrDiskFull if the disk is full; in both cases, it stores
 // nothing.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
 	tmp, err := f.incoming()
@@ -72,7 +72,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 		}
 	}
 	if _, err := os.Stat(path); err == nil {
-		now := time.Now() // Tidy must treat it as a file that was just stored
+		now := time.Now() // Tidy must treat it as a newly stored file
 		// Another call can be about to make the name durable, or have been interrupted before.
 		return hash, size, errors.Join(os.Chtimes(path, now, now), f.syncNames(path))
 	}
@@ -92,8 +92,8 @@ func (f *Files) incoming() (incomingFile, error) {
 
 // discard removes a file that is not kept.
 func (t incomingFile) discard() {
-	_ = t.Close()           // closed already unless something failed
-	_ = os.Remove(t.Name()) // renamed already unless something failed
+	_ = t.Close()           // already closed unless something failed
+	_ = os.Remove(t.Name()) // already renamed unless something failed
 }
 
 // keep names the file and makes it durable.
@@ -114,8 +114,8 @@ func (f *Files) keep(t incomingFile, path string) error {
 	return nil
 }
 
-// syncNames makes the name of a file durable, and those of the folders that it is in. A folder that exists can have been created by a
-// process that ended before it made its name durable.
+// syncNames makes the name of a file durable, and the names of the folders that contain it. A folder that exists can have been created by
+// a process that ended before making the folder's name durable.
 func (f *Files) syncNames(path string) error {
 	for dir := path; dir != f.dir; {
 		dir = filepath.Dir(dir)
@@ -126,8 +126,8 @@ func (f *Files) syncNames(path string) error {
 	return syncFolder(filepath.Dir(f.dir))
 }
 
-// Sweep removes files left by Puts interrupted before the given time. It must be called only by a process that knows that no other
-// process has stored files since then.
+// Sweep removes files left by Puts interrupted before the given time. Only a process that knows that no other process has stored files
+// since then can call it.
 func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -175,8 +175,8 @@ func (f *Files) Path(hash string) (string, error) {
 // madeSuffix is appended to the name of a file made from another and stored next to it.
 const madeSuffix = ".pdf"
 
-// Workplace creates an empty folder next to the files, for making something from one of them, and returns a function that removes it.
-// Sweep and Tidy remove folders left behind by processes that have ended.
+// Workplace creates an empty folder next to the files, in which to make something from one of them, and returns a function that removes
+// the folder. Sweep and Tidy remove folders left behind by processes that have ended.
 func (f *Files) Workplace() (dir string, remove func() error, err error) {
 	if err = os.MkdirAll(f.dir, 0o700); err == nil {
 		dir, err = os.MkdirTemp(f.dir, "incoming-*")

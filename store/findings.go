@@ -10,8 +10,8 @@ import (
 	"concordat/store/engine"
 )
 
-// MaxFindings is the maximum size of one task's findings, in bytes before compression. It is below the gibibyte that both engines accept
-// for one value.
+// MaxFindings is the maximum size of one task's findings, in bytes before compression. It is below one gibibyte, which both engines
+// accept for one value.
 const MaxFindings = 512 << 20
 
 // findingsFormat is the number of the format for packed findings. Format 1 is one zstd frame with its checksum.
@@ -20,8 +20,8 @@ const findingsFormat = 1
 // minMemory is the packer's window in bytes.
 const minMemory = 8 << 20
 
-// PutFindings stores a task's findings, replacing any earlier ones. If there is no such task, it fails with concordat.ErrNotFound, and
-// beyond MaxFindings, with concordat.ErrInvalid. It does not retain data.
+// PutFindings stores a task's findings, replacing any earlier ones. It fails with concordat.ErrNotFound if there is no such task, and
+// with concordat.ErrInvalid beyond MaxFindings. It does not retain data.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -42,7 +42,7 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 }
 
 // ReplaceFindings replaces findings that still have the given revision, as returned by FindingsAt. If they have been replaced in the
-// meantime, it changes nothing and fails with concordat.ErrChanged; its other errors are those of PutFindings.
+// meantime, it changes nothing and fails with concordat.ErrChanged; its other errors are the same as PutFindings'.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -103,7 +103,7 @@ func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (re
 	return revision, db.fail(err, "findings of task %s", id)
 }
 
-// unpack decompresses packed, which can be any bytes, using up to length bytes of memory, or minMemory if that is more.
+// unpack decompresses packed, which can be any bytes, using up to length bytes of memory, or minMemory if that is larger.
 func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if format != findingsFormat {
 		return nil, fmt.Errorf("%w: packed in format %d, this program knows format %d",

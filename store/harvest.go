@@ -13,7 +13,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Harvest contains the harvested sources, their records, and the works that documents are texts of.
+// Harvest contains the harvested sources, their records, and the works to which documents belong.
 type Harvest struct{ base }
 
 // HarvestSource is a repository or folder that is harvested regularly.
@@ -61,7 +61,7 @@ type HarvestState struct {
 	Size       int       `json:"size"`               // size of the list as stated by the repository; 0 if unknown
 	Ask        string    `json:"ask,omitempty"`      // request for the next run: whole, or empty
 	Asked      string    `json:"asked,omitempty"`    // request for this run
-	Base       string    `json:"base,omitempty"`     // address of the interface, if it was found below that of the source
+	Base       string    `json:"base,omitempty"`     // address of the interface, if it was found below the source's address
 }
 
 // HarvestRecord is a record of a source.
@@ -95,7 +95,7 @@ type HarvestRecordState string
 
 // The states of a record.
 const (
-	RecordWaiting     HarvestRecordState = "waiting"     // its text has yet to be fetched
+	RecordWaiting     HarvestRecordState = "waiting"     // its text is not yet fetched
 	RecordKept        HarvestRecordState = "kept"        // its documents are in the library
 	RecordEmbargoed   HarvestRecordState = "embargoed"   // its text is under embargo until Due
 	RecordClosed      HarvestRecordState = "closed"      // the source does not provide its text
@@ -105,7 +105,7 @@ const (
 	RecordWithdrawn   HarvestRecordState = "withdrawn"
 )
 
-// HarvestRecordStates lists all states, most interesting first.
+// HarvestRecordStates lists all states, the most interesting first.
 var HarvestRecordStates = []HarvestRecordState{RecordKept, RecordWaiting, RecordEmbargoed, RecordClosed, RecordTextless, RecordFailed,
 	RecordWithdrawing, RecordWithdrawn}
 
@@ -220,7 +220,7 @@ func keepHarvestState(ctx context.Context, c engine.Conn, id, worker string, s H
 	return err
 }
 
-// KeepHarvest stores a worker's progress, and the records it has read or handled since the last call, in one transaction.
+// KeepHarvest stores in one transaction a worker's progress, and the records that the worker has read or handled since the last call.
 func (db *Harvest) KeepHarvest(ctx context.Context, id, worker string, s HarvestState, records ...HarvestRecord) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if err := keepHarvestState(ctx, c, id, worker, s); err != nil || len(records) == 0 {
@@ -327,7 +327,7 @@ func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestReco
 	return out, db.fail(err, "records of source %s", id)
 }
 
-// UnseenRecords returns the number of a source's records that a run did not see, excluding those withdrawn earlier. If withdraw is set,
+// UnseenRecords returns the number of a source's records that a run did not see, excluding records withdrawn earlier. If withdraw is set,
 // it marks them so that their documents leave the library.
 func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, withdraw bool) (int, error) {
 	const unseen = `source = ? AND run < ? AND state NOT IN ('` + string(RecordWithdrawn) + `', '` + string(RecordWithdrawing) + `')`
@@ -344,7 +344,7 @@ func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, with
 	return int(n), db.fail(err, "withdraw records of source %s", id)
 }
 
-// PutWorks records the works that documents of a library are texts of. It skips documents that do not exist.
+// PutWorks records the works to which documents of a library belong. It skips documents that do not exist.
 func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works map[concordat.DocumentID]concordat.Work) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for id, w := range works {
@@ -363,7 +363,7 @@ func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works 
 	return db.fail(err, "keep %d works of %s", len(works), lib)
 }
 
-// Works returns the known works that documents of a library are texts of.
+// Works returns the known works to which documents of a library belong.
 func (db *Harvest) Works(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]concordat.Work, error) {
 	out := map[concordat.DocumentID]concordat.Work{}

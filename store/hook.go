@@ -33,7 +33,7 @@ const (
 	EventPing            EventKind = "ping"             // requested by a person to test a webhook
 )
 
-// EventKinds returns the kinds a webhook can subscribe to; a ping goes only to the webhook it was requested for.
+// EventKinds returns the kinds to which a webhook can subscribe; a ping goes only to the webhook for which it was requested.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
 		EventPartnerAlarm, EventAlertFound, EventAlertTold, EventCaseChanged}
@@ -57,8 +57,8 @@ const HookSecretBytes = 32
 // Hook is a webhook: an address to which events are sent.
 type Hook struct {
 	ID      HookID
-	Account string // account whose checks it reports
-	Whole   bool   // reports on the whole site, as long as the account is an administrator's
+	Account string // account whose checks it reports on
+	Whole   bool   // it reports on the whole site as long as the account is an administrator's
 	URL     string
 	Title   string // display name
 	Kinds   []EventKind
@@ -72,7 +72,7 @@ type Hook struct {
 
 const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
 
-// ableHooks selects webhooks that can receive events, since a webhook acts for its account only while the account has the rights.
+// ableHooks selects webhooks that can receive events, since a webhook acts for its account only as long as the account has the rights.
 // activeHooks selects those that do receive events.
 const (
 	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
@@ -138,8 +138,8 @@ func newHookSecret() []byte {
 	return b
 }
 
-// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds of h. If
-// there is no such account, it fails with concordat.ErrNotFound, and if the account already has MaxHooks, with concordat.ErrChanged.
+// CreateHook creates an active webhook with a new ID and secret, and returns it; it reads Account, Whole, URL, Title and Kinds of h. It
+// fails with concordat.ErrNotFound if there is no such account, and with concordat.ErrChanged if the account already has MaxHooks.
 func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
 	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
@@ -174,7 +174,7 @@ func (db *Webhooks) UpdateHook(ctx context.Context, h Hook) error {
 	return db.fail(err, "update webhook %s", h.ID)
 }
 
-// PauseHook pauses a webhook with a cause, for example a receiver that is gone.
+// PauseHook pauses a webhook with a cause, for example because its receiver is gone.
 func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, cleanText(cause), id))
@@ -182,7 +182,7 @@ func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) erro
 	return db.fail(err, "pause webhook %s", id)
 }
 
-// RotateHook gives a webhook a new secret. The previous secret still signs for the given time; earlier ones do not. RotateHook returns
+// RotateHook gives a webhook a new secret. The previous secret still signs for the given time; older secrets do not. RotateHook returns
 // the webhook, or concordat.ErrNotFound.
 func (db *Webhooks) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook
@@ -204,8 +204,8 @@ func (db *Webhooks) Hook(ctx context.Context, id HookID) (Hook, error) {
 	return h, db.fail(err, "webhook %s", id)
 }
 
-// Hooks returns the webhooks of an account, or of all accounts if account is empty, ordered by ID, starting after the given one: up to
-// limit, or MaxPage if limit is 0 or larger.
+// Hooks returns the webhooks of an account, or of all accounts if account is empty, ordered by ID, starting after the given one, up to
+// limit, or up to MaxPage if limit is 0 or exceeds it.
 func (db *Webhooks) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
 	hs, err := engine.Collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
 		WHERE (? = '' OR h.account = ?) AND h.id > ? ORDER BY h.id LIMIT ?`, account, account, after, page(limit))

@@ -33,7 +33,7 @@ type Delivery struct {
 	Round    int       // attempts since it was created or last replayed
 	Due      time.Time // time of the next attempt
 	Until    time.Time // time after which no attempt is made
-	Ended    time.Time // zero if it has not ended
+	Ended    time.Time // zero if it is still open
 	Status   int       // HTTP status of the latest answer; 0 if none
 	Cause    string    // cause of the latest failure
 	Body     []byte    // body that is signed and sent
@@ -103,8 +103,8 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 	return d, h, db.fail(err, "claim a delivery")
 }
 
-// EndAttempt records the outcome of an attempt at a claimed delivery: the new state and, for DeliveryPending, when it is due again. If
-// another worker has started the next attempt, it fails with ErrLease, and if the delivery is gone, with concordat.ErrNotFound.
+// EndAttempt records the outcome of an attempt at a claimed delivery: the new state and, for DeliveryPending, when it is due again. It
+// fails with ErrLease if another worker has started the next attempt, and with concordat.ErrNotFound if the delivery is gone.
 func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
 	ended := int64(0)
 	switch state {
@@ -151,7 +151,7 @@ func (db *Webhooks) Delivery(ctx context.Context, hook HookID, seq int64) (Deliv
 }
 
 // Deliveries returns deliveries of a webhook, newest first, starting before the one with Seq before (0 for the newest). A nonempty state
-// selects only deliveries in that state. It returns up to limit, or MaxPage if limit is 0 or larger.
+// selects only deliveries in that state. It returns at most limit deliveries, or MaxPage if limit is 0 or exceeds it.
 func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -170,7 +170,7 @@ type Replay struct {
 }
 
 // ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime and under their old event ids, and returns their
-// number, which is limited by how many can wait. A pending delivery becomes due now.
+// number; at most maxWaiting can wait. A pending delivery becomes due now.
 func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
 	now := db.now()
 	to := int64(1<<63 - 1)

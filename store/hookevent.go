@@ -42,8 +42,8 @@ type batchEvent struct {
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks"`
 	Failed int    `json:"failed"`
-	// Leads is the number of leads between the documents of a Batch, or in the reports of checks submitted together when each was made;
-	// nil if the Batch failed, or leads were not requested.
+	// Leads is the number of leads between the documents of a Batch or, for checks submitted together, in their reports when each was
+	// made; nil if the Batch failed or leads were not requested.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -61,8 +61,8 @@ type alarmEvent struct {
 	Library concordat.LibraryID `json:"library,omitempty"`
 }
 
-// Announce sends an event to all webhooks that subscribe to it: those of the site and, unless owner is empty, those of account owner.
-// Events for a paused webhook wait. data is JSON.
+// Announce sends an event to all webhooks that subscribe to it: the site's webhooks and, unless owner is empty, account owner's. Events
+// for a paused webhook wait. data is JSON.
 func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)

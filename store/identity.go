@@ -27,8 +27,8 @@ func scanIdentity(s engine.Scanner) (Identity, error) {
 	return i, err
 }
 
-// LinkIdentity links a person at a provider to an account. If the person is already linked, it fails with concordat.ErrExists, and if
-// there is no such account, with concordat.ErrNotFound.
+// LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists if the person is already linked, and with
+// concordat.ErrNotFound if there is no such account.
 func (db *People) LinkIdentity(ctx context.Context, i Identity) error {
 	err := i.validate()
 	if err == nil {
@@ -101,7 +101,7 @@ func (db *People) Identities(ctx context.Context, account string) ([]Identity, e
 	return is, db.fail(err, "identities of %s", account)
 }
 
-// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Sessions started with it end.
+// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Sessions that were started with the link end too.
 func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var account string
@@ -115,11 +115,11 @@ func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) er
 	return db.fail(err, "unlink")
 }
 
-// maxFlows is the maximum number of waiting flows of one kind, since strangers can start them.
+// maxFlows is the maximum number of waiting flows of one kind, because strangers can start them.
 const maxFlows = 100_000
 
-// PutFlow stores data under a secret of at least 128 random bits until it expires. If too many flows are waiting, it fails with
-// concordat.ErrUnavailable, and if the secret was used before, with concordat.ErrExists.
+// PutFlow stores data under a secret of at least 128 random bits until it expires. It fails with concordat.ErrUnavailable if too many
+// flows are waiting, and with concordat.ErrExists if the secret was used before.
 func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Intake lists documents that are being added to a site, first to the index and then to the catalogue. It is stored before the index is
-// changed, so that after a crash it lists the documents in which the two can differ.
+// changed, so that after a crash it lists the documents for which the two can differ.
 type Intake struct {
 	ID     string
 	Worker string // worker that started it
@@ -102,7 +102,7 @@ func scanIntake(s engine.Scanner) (x Intake, err error) {
 	return x, err
 }
 
-// Catalogued returns the text hashes of those given documents that are in the catalogue.
+// Catalogued returns the text hashes of the given documents that are in the catalogue.
 func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
 	out := make(map[concordat.DocumentID]string, len(ids))

@@ -79,8 +79,8 @@ func (db *Partners) Invitations(ctx context.Context) ([]Invitation, error) {
 }
 
 // Redeem uses up the invitation and, in one transaction, stores p with the invitation's grants as a pending partner invited by this site.
-// request is the digest of the enrolment; repeating the same one is not an error and changes nothing, since the first receipt may have
-// been lost. It fails with concordat.ErrNotFound for an unknown invitation, with concordat.ErrRefused for one that was used or has
+// request is the digest of the enrolment; repeating the same enrolment is not an error and changes nothing, since the first receipt may
+// have been lost. It fails with concordat.ErrNotFound for an unknown invitation, with concordat.ErrRefused for one that was used or has
 // expired, and like AddPartner.
 func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -20,28 +20,28 @@ type Library struct {
 	Documents int // set by the store; ignored on input
 }
 
-// Policy is the set of rules that a library's owner sets for everyone. Each partner that the library is open to also has a Share.
+// Policy is the set of rules that a library's owner sets for everyone. Each partner that can query the library also has a Share.
 type Policy struct {
-	// Forward determines which sentences of checks that name this library are forwarded: unmatched, all or none; empty for the site's
-	// setting. The strictest of several libraries applies; a choice made in the check overrides all of them.
+	// Forward determines which sentences are forwarded in checks that name this library: unmatched, all or none; empty for the site's
+	// setting. The strictest setting of several libraries applies; a choice made in the check overrides them all.
 	Forward string `json:"forward,omitempty"`
-	// Template names the section template for its documents, and for submissions checked against it alone or with libraries that have the
-	// same template, unless a check names another; empty for none.
+	// Template names the section template for the library's documents, and for submissions checked against it alone or with libraries
+	// that have the same template, unless a check names another one; empty for none.
 	Template string `json:"template,omitempty"`
 	// Meaning determines whether its documents are indexed by meaning: MeaningOff, or empty for the site's setting.
 	Meaning string `json:"meaning,omitempty"`
 	// Partners get no answer before Embargo; zero for no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// From Expires on, the library gives no answers; zero for no expiry.
+	// The library gives no answers at or after Expires; zero for no expiry.
 	Expires time.Time `json:"expires,omitzero"`
 	// KeepDays is the number of days after which the library's documents are deleted; 0 for never.
 	KeepDays int `json:"keep_days,omitempty"`
-	// Central is the version of the settings for all machines that contains this policy, which can then be changed only there; 0 if the
+	// If the settings for all machines contain this policy, Central is their version, and the policy can be changed only there; 0 if the
 	// policy belongs to this store.
 	Central int64 `json:"central,omitempty"`
 }
 
-// MeaningOff is the policy of a library with documents that have no cells of meaning.
+// MeaningOff is the policy of a library whose documents have no cells of meaning.
 const MeaningOff = "off"
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
@@ -94,8 +94,8 @@ func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 }
 
 // UpdateLibrary sets the title and policy of the library with l's id, or fails with concordat.ErrNotFound. The time of creation does not
-// change. If the current policy has Central set, it can only be replaced by one of a later version, or released unchanged with Central 0;
-// otherwise, the call fails with concordat.ErrRefused.
+// change. If the current policy has Central set, it can only be replaced by a policy of a later version, or released unchanged with
+// Central 0; otherwise, the call fails with concordat.ErrRefused.
 func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
@@ -159,8 +159,8 @@ func (db *Catalogue) Libraries(ctx context.Context) ([]Library, error) {
 	return ls, db.fail(err, "list libraries")
 }
 
-// DeleteLibrary deletes an empty library and its ingest records. If there is no such library, it fails with concordat.ErrNotFound, and if
-// it still has documents, with concordat.ErrInvalid.
+// DeleteLibrary deletes an empty library and its ingest records. It fails with concordat.ErrNotFound if there is no such library, and
+// with concordat.ErrInvalid if it still has documents.
 func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		l, err := scanLibrary(c.Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))

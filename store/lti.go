@@ -24,7 +24,7 @@ type LTIPlatform struct {
 	TokenAudience string
 	KeysURL       string   // location of its public keys
 	Deployments   []string // accepted deployments; "*" for any
-	Hosts         []string // hosts of its services besides those above; a leading dot includes all subdomains
+	Hosts         []string // hosts of its services besides the hosts above; a leading dot includes all subdomains
 	Disabled      bool
 	Made          time.Time
 }
@@ -120,7 +120,7 @@ func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	return db.fail(err, "delete platform %s", id)
 }
 
-// PutLTIChoices stores a teacher's choices for an activity as JSON. An empty context applies to every context without its own choices.
+// PutLTIChoices stores a teacher's choices for an activity as JSON. An empty context applies to every context that has no choices.
 func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, choices []byte) error {
 	err := checkName("processor", id)
 	if err == nil {
@@ -134,8 +134,8 @@ func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, 
 	return db.fail(err, "keep choices of %s", id)
 }
 
-// LTIChoices returns the choices for an activity in a context or, failing that, those for every context. If there are neither, it fails
-// with concordat.ErrNotFound.
+// LTIChoices returns the choices for an activity in a context or, failing that, its choices for every context. If there are none, it
+// fails with concordat.ErrNotFound.
 func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
 	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
@@ -182,7 +182,7 @@ func (db *LTI) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, err
 	return k, db.fail(err, "check %s", id)
 }
 
-// LTIChecks returns the checks in a context, newest first, up to limit or MaxPage. A nonempty learner selects only that learner's.
+// LTIChecks returns the checks in a context, newest first, up to limit or MaxPage. A nonempty learner selects only that learner's checks.
 func (db *LTI) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
 	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,

@@ -13,8 +13,8 @@ import (
 
 // The states of an LTIAsset.
 const (
-	LTIFetch  = "fetch"  // its file has yet to be fetched
-	LTIChecks = "check"  // its check has yet to end, and the platform has yet to be notified
+	LTIFetch  = "fetch"  // its file is not yet fetched
+	LTIChecks = "check"  // its check has not ended, or the platform has not been notified of the result
 	LTIDone   = "done"   // the platform has the result
 	LTIFailed = "failed" // given up; see Code and Cause
 )
@@ -100,8 +100,8 @@ func takeAsset(ctx context.Context, c engine.Conn, a LTIAsset, now time.Time) er
 	return err
 }
 
-// ClaimLTIAsset claims, until the lease ends, one asset that needs work: it has yet to be fetched, its check has ended or is gone, or the
-// platform does not know yet that its check started. If there is none, it fails with concordat.ErrNotFound.
+// ClaimLTIAsset claims, until the lease ends, one asset that needs work: it is not yet fetched, its check has ended or is gone, or the
+// platform does not yet know that its check started. If there is none, it fails with concordat.ErrNotFound.
 func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
 	now := db.now()
 	var a LTIAsset
@@ -125,8 +125,8 @@ func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset
 	return a, db.fail(err, "claim an asset")
 }
 
-// SetLTIAsset stores the progress of an asset and, if it has a Task, whose work that task checks. If the asset is gone, it fails with
-// concordat.ErrNotFound.
+// SetLTIAsset stores the progress of an asset and, if it has a Task, records whose work that task checks. If the asset is gone, it fails
+// with concordat.ErrNotFound.
 func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {
@@ -150,8 +150,8 @@ func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	return db.fail(err, "keep asset %s", a.ID)
 }
 
-// FindLTIAsset returns the record of an asset, the latest one if several processors have it, or concordat.ErrNotFound. An empty processor
-// matches any.
+// FindLTIAsset returns the record of an asset, or the latest record if several processors have it, or concordat.ErrNotFound. An empty
+// processor matches any.
 func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
 	a, err := scanAsset(db.read().Row(ctx, `SELECT `+assetColumns+` FROM lti_asset
 		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,

@@ -74,9 +74,9 @@ var ofFederations = []string{"shared_case", "mirror_document", "mirror", "standi
 	"partner_alarm", "answer_question", "outlined", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share",
 	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 
-// LeaveFederations deletes everything about other sites: cards, partners, federations, what this site disclosed to them and what it asked
-// them. Libraries, checks, accounts and the audit log remain. It is meant for a copy of a site used alongside the original, which alone
-// keeps the identity.
+// LeaveFederations deletes everything about other sites: cards, partners, federations, this site's disclosures to them and its questions
+// to them. Libraries, checks, accounts and the audit log remain. It is meant for a copy of a site used alongside the original, since only
+// the original keeps the identity.
 func (db *DB) LeaveFederations(ctx context.Context) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range ofFederations {

@@ -25,7 +25,7 @@ type Mirror struct {
 	Withdrawn time.Time // when its owner closed it; zero if open
 	Documents int       // set by the store; ignored on input
 	Sentences int       // set by the store; ignored on input
-	Withheld  int       // documents of the library that its owner does not ship to this site; also set by the store
+	Withheld  int       // documents of the library that the owner does not ship to this site; also set by the store
 }
 
 // Lacks returns the share of the library's documents missing from the mirror, 0 to 1.
@@ -134,7 +134,7 @@ func (db *Asks) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib 
 	return db.fail(err, "withdraw mirrors of %s/%s", site, lib)
 }
 
-// DeleteMirror deletes a mirror and its documents; it is not an error if it does not exist.
+// DeleteMirror deletes a mirror and its documents; if the mirror does not exist, that is not an error.
 func (db *Asks) DeleteMirror(ctx context.Context, k MirrorKey) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
@@ -160,7 +160,8 @@ func (db *Asks) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.Do
 	return d, db.fail(err, "document %s of the mirror of %s/%s", id, k.Site, k.Library)
 }
 
-// MirrorDocuments returns documents of a mirror after the given one, ordered by id: up to limit, or MaxPage if limit is 0 or larger.
+// MirrorDocuments returns documents of a mirror after the given one, ordered by id, up to limit, or up to MaxPage if limit is 0 or
+// exceeds it.
 func (db *Asks) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
 		` FROM mirror_document WHERE`+ofMirror+` AND id > ? ORDER BY id LIMIT ?`, k.args(after, page(limit))...)

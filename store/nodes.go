@@ -53,7 +53,7 @@ func (db *DB) DropKeystore(ctx context.Context) error {
 }
 
 // HoldLeaderTask gives the holder a leader task for d from now. A leader task is work for the site done by one process at a time. If
-// another holder's time has not expired, it returns false.
+// another holder still has the task, it returns false.
 func (db *DB) HoldLeaderTask(ctx context.Context, task, holder string, d time.Duration) (bool, error) {
 	held := false
 	err := errors.Join(checkName("leader task", task), checkName("holder", holder))

@@ -20,7 +20,7 @@ type NotificationState string
 
 // The states of a notification.
 const (
-	NotificationFetching  NotificationState = "fetching"  // the text to check has yet to be fetched
+	NotificationFetching  NotificationState = "fetching"  // the text to check is not yet fetched
 	NotificationChecking  NotificationState = "checking"  // its check has not ended yet
 	NotificationDone      NotificationState = "done"      // the sender is sent the address of the check
 	NotificationFailed    NotificationState = "failed"    // given up; see Cause
@@ -164,7 +164,7 @@ func (db *Notifications) NotificationOf(ctx context.Context, account, activity s
 }
 
 // ListNotifications returns notifications, newest first, starting before the one with Seq before (0 for the newest). A nonempty account
-// selects only that account's. It returns up to limit, or MaxPage if limit is 0 or larger.
+// selects only that account's notifications. It returns at most limit notifications, or MaxPage if limit is 0 or exceeds it.
 func (db *Notifications) ListNotifications(ctx context.Context, account string, before int64, limit int) ([]Notification, error) {
 	ns, err := engine.Collect(ctx, db.read(), scanNotification, `SELECT `+notificationColumns+` FROM notification n
 		WHERE (? = '' OR n.account = ?) AND (? = 0 OR n.seq < ?) ORDER BY n.seq DESC LIMIT ?`, account, account, before, before, page(limit))
@@ -178,8 +178,8 @@ func (db *Notifications) NotificationAnswers(ctx context.Context, id string) ([]
 	return rs, db.fail(err, "answers to notification %s", id)
 }
 
-// ClaimNotification claims, until the lease ends, one notification that needs work: its text has yet to be fetched, or its check has
-// ended or is gone. If there is none, it fails with concordat.ErrNotFound. Notifications of disabled accounts wait.
+// ClaimNotification claims, until the lease ends, one notification that needs work: its text is not yet fetched, or its check has ended
+// or is gone. If there is none, it fails with concordat.ErrNotFound. Notifications of disabled accounts wait.
 func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Duration) (Notification, error) {
 	now := db.now()
 	var n Notification
@@ -207,8 +207,9 @@ func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Durat
 	return n, db.fail(err, "claim a notification")
 }
 
-// KeepNotification stores the progress of a notification whose state was was, and adds further answers. If it is withdrawn, unsent
-// answers are dropped. If the notification is gone or in another state, for example withdrawn, it fails with concordat.ErrNotFound.
+// KeepNotification stores the progress of a notification whose state was was, and adds further answers. If the notification is being
+// withdrawn, unsent answers are dropped. If it is gone or in another state, for example already withdrawn, the call fails with
+// concordat.ErrNotFound.
 func (db *Notifications) KeepNotification(ctx context.Context, was NotificationState, n Notification, answers ...NotificationAnswer) error {
 	var err error
 	if !slices.Contains(NotificationStates, n.State) {
@@ -279,7 +280,7 @@ func (db *Notifications) KeepReply(ctx context.Context, r NotificationAnswer) er
 	return db.fail(err, "answer %s", r.ID)
 }
 
-// ObjectReply records the receiver's objection to an account's answer; it is not an error if the answer does not exist.
+// ObjectReply records the receiver's objection to an account's answer; if the answer does not exist, that is not an error.
 func (db *Notifications) ObjectReply(ctx context.Context, account, id, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE notification_answer SET cause = ? WHERE id = ? AND notification IN

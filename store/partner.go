@@ -84,7 +84,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 	case last.Serial == x.Serial && string(last.Card) == string(x.Card):
 		return nil
 	case last.Serial >= x.Serial:
-		// This is a rollback. Callers refuse it earlier, but two of them may have raced.
+		// This is a rollback. Callers refuse it earlier, but two callers may have raced.
 		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
@@ -188,8 +188,8 @@ func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 	return ps, db.fail(err, "partners")
 }
 
-// SetPartnerState moves a partner from one state to another and deletes its words. If the partner is not in the first state, it fails
-// with concordat.ErrInvalid, and if there is no such partner, with concordat.ErrNotFound.
+// SetPartnerState moves a partner from one state to another and deletes its words. It fails with concordat.ErrInvalid if the partner is
+// not in the first state, and with concordat.ErrNotFound if there is no such partner.
 func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {

@@ -130,13 +130,13 @@ type Token struct {
 	Account string // empty for PurposeFirst
 	Made    time.Time
 	Expires time.Time
-	Name    string    // for PurposeAPI, what it is for; for PurposeSession, the browser
+	Name    string    // for PurposeAPI, the token's purpose; for PurposeSession, the browser
 	Scopes  []string  // for PurposeAPI, what it is allowed to do
 	Origins []string  // for PurposeAPI, prefixes of addresses from which it accepts notifications
-	Used    time.Time // last use; for PurposeAPI, to the hour, and for PurposeSession, to the minute; zero for never
+	Used    time.Time // time of the last use, to the hour for PurposeAPI and to the minute for PurposeSession; zero for never
 }
 
-// TokenID identifies a token without revealing it: it is the first half of its hash.
+// TokenID identifies a token without revealing it; it is the first half of the token's hash.
 type TokenID string
 
 const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used, origins`
@@ -222,7 +222,7 @@ func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]Toke
 	return ids, ts, db.fail(err, "tokens of %s", account)
 }
 
-// RevokeToken deletes an account's token with the given TokenID; it is not an error if it does not exist.
+// RevokeToken deletes an account's token with the given TokenID; if it does not exist, that is not an error.
 func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
@@ -239,8 +239,8 @@ const (
 )
 
 // BeginOnce begins work requested by an account under a key, for example an Idempotency-Key, or returns the answer to the first request.
-// If the key was used for a different request, it fails with concordat.ErrInvalid, and while the first request is still in progress, with
-// concordat.ErrUnavailable. request is a hash of the request.
+// It fails with concordat.ErrInvalid if the key was used for a different request, and with concordat.ErrUnavailable while the first
+// request is in progress. request is a hash of the request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
@@ -284,7 +284,7 @@ func (db *People) EndOnce(ctx context.Context, account, key, answer string) erro
 	return db.fail(err, "key %s", key)
 }
 
-// DeleteToken deletes a token; it is not an error if it does not exist.
+// DeleteToken deletes a token; if it does not exist, that is not an error.
 func (db *People) DeleteToken(ctx context.Context, secret string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
@@ -315,8 +315,8 @@ func (db *People) JoinAccount(ctx context.Context, secret, password string) (Acc
 	return a, db.fail(err, "set a password")
 }
 
-// FirstAccount uses up a token of PurposeFirst and creates an administrator, in one transaction. If the token is unknown, used or
-// expired, it fails with concordat.ErrNotFound, and if an account exists, with concordat.ErrExists.
+// FirstAccount uses up a token of PurposeFirst and creates an administrator, in one transaction. It fails with concordat.ErrNotFound if
+// the token is unknown, used or expired, and with concordat.ErrExists if an account exists.
 func (db *People) FirstAccount(ctx context.Context, secret string, a Account) error {
 	a.Role = RoleAdministrator
 	err := a.validate()

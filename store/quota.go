@@ -22,7 +22,7 @@ type Charge struct {
 type QuotaUsed struct {
 	Charge
 	Left int64
-	// Retry is when the amount will fit if nothing else is spent; zero if never, because it exceeds the limit.
+	// Retry is when the amount will fit if nothing else is spent; zero if never, because the amount exceeds the limit.
 	Retry time.Time
 }
 

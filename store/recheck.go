@@ -81,7 +81,7 @@ func (db *Alerts) Rechecks(ctx context.Context) ([]Recheck, error) {
 	return rs, db.fail(err, "what is to be checked again")
 }
 
-// DeleteRecheck deletes a repetition. It is not an error if it does not exist.
+// DeleteRecheck deletes a repetition. If it does not exist, that is not an error.
 func (db *Alerts) DeleteRecheck(ctx context.Context, kind, target string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)

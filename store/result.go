@@ -10,7 +10,7 @@ import (
 	"concordat/store/engine"
 )
 
-// Result is one passage of a submission with one source: a row of the results table, which is meant for SQL queries and exports.
+// Result is one passage of a submission with one source, that is, a row of the results table, which is meant for SQL queries and exports.
 // PutFindings stores complete findings, with texts.
 type Result struct {
 	Span       concordat.Span // span in the submission's text
@@ -19,7 +19,7 @@ type Result struct {
 	Source     concordat.Ref
 	Title      string         // title of the source
 	SourceSpan concordat.Span // span in the source's text
-	Documents  int            // documents that contain some sentence of the passage exactly
+	Documents  int            // number of documents that contain some sentence of the passage exactly
 }
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`

@@ -55,8 +55,8 @@ func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id conco
 	return t, db.fail(err, "term of %s/%s", lib, id)
 }
 
-// Terms returns terms of a library's documents ordered by id, starting after the given one: up to limit, or MaxPage if limit is 0 or
-// larger.
+// Terms returns terms of a library's documents ordered by id, starting after the given one, up to limit, or up to MaxPage if limit is 0
+// or exceeds it.
 func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE library = ? AND document > ? ORDER BY document LIMIT ?`, lib, after, page(limit))
@@ -86,7 +86,7 @@ func (db *Retention) EndedTasks(ctx context.Context, before time.Time, after int
 	return ts, db.fail(err, "list ended tasks")
 }
 
-// Citing returns the tasks with results that name a document, in order.
+// Citing returns, in order, the tasks with results that name a document.
 func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.TaskID, error) {
 		var id concordat.TaskID
@@ -272,7 +272,7 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	return db.fail(err, "ask for deletion %s", e.ID)
 }
 
-// StepErasure records the progress of a deletion. Once its State is past asked, its target is removed, since that can name deleted data.
+// StepErasure records the progress of a deletion. After the state is past asked, the target is removed, since it can name deleted data.
 // If there is no deletion with that id, it fails with concordat.ErrNotFound.
 func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -296,8 +296,8 @@ func (db *Retention) Erasure(ctx context.Context, id string) (Erasure, error) {
 	return e, db.fail(err, "deletion %s", id)
 }
 
-// Erasures returns deletions, newest first, starting before the one with Seq before (0 for the newest): up to limit, or MaxPage if limit
-// is 0 or larger.
+// Erasures returns deletions, newest first, starting before the one with Seq before (0 for the newest), up to limit, or up to MaxPage if
+// limit is 0 or exceeds it.
 func (db *Retention) Erasures(ctx context.Context, before int64, limit int) ([]Erasure, error) {
 	if before <= 0 {
 		before = 1<<63 - 1

@@ -24,7 +24,7 @@ const (
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which a decision is due; "" for none
 	ReviewEdited  ReviewKind = "edited"  // the comment numbered Data was edited; created only by ChangeComment
 	ReviewRemoved ReviewKind = "removed" // the comment numbered Data was deleted; created only by ChangeComment
-	ReviewLibrary ReviewKind = "library" // Data is the library that the submission was added to, or "" if it was removed
+	ReviewLibrary ReviewKind = "library" // Data is the library to which the submission was added, or "" if it was removed
 )
 
 // Review is one decision about a check.
@@ -97,8 +97,8 @@ func insertReview(ctx context.Context, c engine.Conn, id concordat.TaskID, r *Re
 }
 
 // ChangeComment replaces the text of a numbered comment, or deletes the comment if text is empty; the previous text is not kept. The
-// change is itself a review, which is returned. If there is no such comment, it fails with concordat.ErrNotFound, and if someone else
-// wrote it, with concordat.ErrRefused.
+// change is itself a review, which is returned. ChangeComment fails with concordat.ErrNotFound if there is no such comment, and with
+// concordat.ErrRefused if someone else wrote it.
 func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number int, by, text string, at time.Time) (Review, error) {
 	r := Review{At: instant(stamp(at)), By: cleanText(by), Kind: ReviewEdited, Data: json.RawMessage(strconv.Itoa(number))}
 	if text == "" {

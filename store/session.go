@@ -9,7 +9,8 @@ import (
 	"concordat/store/engine"
 )
 
-// sessionGrain is the precision of a session's last use, which limits writes to one per minute instead of one per request.
+// sessionGrain is the precision of the recorded time of a session's last use, which limits writes to one per minute instead of one per
+// request.
 const sessionGrain = time.Minute
 
 // UseSession returns the session with the given secret and records the use. If there is none, or it has expired or not been used for
@@ -41,7 +42,7 @@ func (db *People) UseSession(ctx context.Context, secret string, idle time.Durat
 // SecretID returns the TokenID of a secret.
 func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
 
-// EndSessions signs an account out everywhere except in the session with the given token id; if that is empty, everywhere.
+// EndSessions signs an account out everywhere except in the session with the given token id, or everywhere if that is empty.
 func (db *People) EndSessions(ctx context.Context, account string, but TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
@@ -81,7 +82,7 @@ func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, er
 	return int(n), db.fail(err, "forget unused accounts")
 }
 
-// OpenTasks counts an owner's unfinished tasks, and those of all public accounts together.
+// OpenTasks counts an owner's unfinished tasks, and the unfinished tasks of all public accounts together.
 func (db *People) OpenTasks(ctx context.Context, owner string) (own, public int, err error) {
 	err = db.read().Row(ctx, `SELECT
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner = ?),

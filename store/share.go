@@ -32,7 +32,7 @@ type ShareRule struct {
 	Outline string `json:"outline,omitempty"`
 	// NoEdges refuses the edge round, which reveals the order of words around a literal copy.
 	NoEdges bool `json:"no_edges,omitempty"`
-	// Purposes are those for which the library can be queried; empty for any.
+	// Purposes lists the purposes for which the library can be queried; empty for any.
 	Purposes []string `json:"purposes,omitempty"`
 	// Closeness is the maximum distance in bits of a match, 1 to 100; 0 for the scheme's gate.
 	Closeness int `json:"closeness,omitempty"`
@@ -42,20 +42,21 @@ type ShareRule struct {
 	Limits Limits `json:"limits,omitzero"`
 	// Nothing is answered before Embargo; zero for no embargo.
 	Embargo time.Time `json:"embargo,omitzero"`
-	// Nothing is answered from Expires on; zero for no expiry.
+	// Nothing is answered at or after Expires; zero for no expiry.
 	Expires time.Time `json:"expires,omitzero"`
 	// Ship allows the partner to keep a mirror of the library's fingerprints.
 	Ship bool `json:"ship,omitempty"`
-	// Standing allows the partner to leave questions for later documents to answer.
+	// Standing allows the partner to leave questions that later documents answer.
 	Standing bool `json:"standing,omitempty"`
 	// Leads allows the partner to ask, using cells of meaning, which documents might say the same in other words. It requires
 	// ShowMetadata.
 	Leads bool `json:"leads,omitempty"`
 	// ExcludeAuthors omits documents by the authors named by the asker.
 	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
-	// Approval is how long a request for a passage waits for a decision, and how long a granted passage can be read; 0 for 14 days.
+	// Approval is how long a request for a passage waits for a decision, and how long a partner can read a granted passage; 0 for 14
+	// days.
 	Approval time.Duration `json:"approval,omitempty"`
-	// Contact is the contact for people at the partner.
+	// Contact tells people at the partner whom to contact.
 	Contact string `json:"contact,omitempty"`
 }
 
@@ -67,12 +68,12 @@ type Limits struct {
 	Disclosures int `json:"disclosures,omitempty"` // matching sentences disclosed per day; 500
 	Documents   int `json:"documents,omitempty"`   // documents disclosed per day; 50
 	Characters  int `json:"characters,omitempty"`  // characters of text disclosed per day; 20,000
-	// Opened limits the sentences of one document opened per year at level overlap or above, to this number, or to 5 % of the document if
-	// that is more. The default is 25.
+	// Opened limits the sentences of one document opened per year at level overlap or above, either to this number or to 5 % of the
+	// document, whichever is more. The default is 25.
 	Opened int `json:"opened,omitempty"`
 
-	// Units limits the sentences of one document that outlines disclose per year only because adjacent sentences matched, to this number,
-	// or to a quarter of the document if that is more. The default is 100.
+	// Units limits the sentences of one document that outlines disclose per year only because adjacent sentences matched, either to this
+	// number or to a quarter of the document, whichever is more. The default is 100.
 	Units int `json:"units,omitempty"`
 
 	// The following limits apply to questions about cells of meaning, separately from the others.

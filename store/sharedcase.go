@@ -45,7 +45,7 @@ type CaseWork string
 
 // The kinds of work.
 const (
-	CaseErase   CaseWork = "erase"   // the partner has decided, so its data here must be deleted
+	CaseErase   CaseWork = "erase"   // the partner's decision requires its data here to be deleted
 	CaseReceipt CaseWork = "receipt" // the receipt of Erasure must be sent to the partner once available
 	CaseWait    CaseWork = "wait"    // this site's document must be deleted at Own.Due
 )
@@ -137,7 +137,7 @@ func (db *Cases) Case(ctx context.Context, id concordat.CaseID) (SharedCase, err
 	return x, db.fail(err, "case %s", id)
 }
 
-// List returns up to limit cases before a number, latest first. If open is set, it returns only those on which the sides have not agreed.
+// List returns up to limit cases before a number, latest first. If open is set, it returns only cases on which the sides have not agreed.
 func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) ([]SharedCase, error) {
 	where, args := []string{"1 = 1"}, []any{}
 	if open {
@@ -165,8 +165,8 @@ func (db *Cases) ToDo(ctx context.Context, limit int) ([]SharedCase, error) {
 	return xs, db.fail(err, "cases with work")
 }
 
-// Keep stores both sides' positions in a case, its erasure and its work, and notifies webhooks which side acted: own or partner. If the
-// case has changed since it was read, it fails with concordat.ErrChanged.
+// Keep stores both sides' positions in a case, its erasure and its work, and notifies webhooks of the side that acted: own or partner. If
+// the case has changed since it was read, it fails with concordat.ErrChanged.
 func (db *Cases) Keep(ctx context.Context, was, x SharedCase, moved string) error {
 	x.State = concordat.CaseOpen
 	if x.Own.State == x.Theirs.State && x.Own.State != "" {

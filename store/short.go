@@ -119,9 +119,9 @@ type ShortText struct {
 // longestList is the length up to which gram lists are counted. Longer lists count as equally long when selecting the shortest.
 const longestList = 10_000
 
-// ShortCandidates calls each, in no particular order, with every short text that shares at least least of the given grams and itself has
-// low to high grams; it can also call each with other texts. It reads the shortest lists that certainly cover them all, since a text that
-// shares least of n grams has at least one of any n-least+1. each ends the search by returning false.
+// ShortCandidates calls each, in no particular order, with every short text that shares at least least of the given grams and has low to
+// high grams itself; it can also call each with other texts. It reads only the shortest lists that are certain to include all such texts,
+// since a text that shares least of n grams has at least one of any n-least+1. each ends the search by returning false.
 func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {
 		return db.fail(fmt.Errorf("%w: %d of %d grams", concordat.ErrInvalid, least, len(grams)), "search short texts")
@@ -224,8 +224,8 @@ func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []co
 	return places, documents, db.fail(err, "places of short text %d", text)
 }
 
-// ShortUnknown returns the number of documents in the libraries without recorded short pieces, because an earlier version added them.
-// Adding them again, or reindexing, records the pieces.
+// ShortUnknown returns the number of documents in the libraries whose short pieces are not recorded, because an earlier version added
+// them. Adding them again, or reindexing, records the pieces.
 func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error) {
 	if len(libraries) == 0 {
 		return 0, nil

@@ -11,8 +11,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Forms of a showing: which part of a text of this site was sent to a partner. A partner gets at most one of the two sketches of a text,
-// FormFingerprints and FormWords, because together they reveal most of its words (doc/federation.md).
+// Forms of a showing, that is, which part of a text of this site was sent to a partner. A partner gets at most one of the two sketches of
+// a text, FormFingerprints and FormWords, because together they reveal most of its words (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
 	FormLeads        = "leads"        // which sentences might say the same, and titles
@@ -152,7 +152,7 @@ type Outlined struct {
 }
 
 // Outline records which units of a document an outline contains, and returns whether each can be sent. Units already sent to the partner
-// since the given time can be sent, and so can others, in order, up to a total of most; a negative most means no limit. Together,
+// since the given time can be sent again, and so can others, in order, up to a total of most; a negative most means no limit. Together,
 // concurrent calls never send more.
 func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
 	shown = make([]bool, len(units))

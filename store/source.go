@@ -31,7 +31,7 @@ func (s SourceState) Unchanged(size int64, modified time.Time) bool {
 	return s.Code == "" && s.Size == size && stamp(s.Modified) == stamp(modified)
 }
 
-// pathKey returns path itself if it is a valid name, or else its quoted form, since file names can contain any bytes.
+// pathKey returns path itself if it is a valid name, and otherwise its quoted form, since file names can contain any bytes.
 func pathKey(path string) string {
 	if utf8.ValidString(path) && !strings.ContainsRune(path, 0) {
 		return path

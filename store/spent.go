@@ -11,7 +11,7 @@ import (
 )
 
 // SpendSlot is the granularity in time of amounts spent. An amount counts until its slot has entirely left the window, that is, for up to
-// one slot longer than the window, and never for less time.
+// one slot longer than the window and never for less than the window.
 const SpendSlot = 10 * time.Minute
 
 // Spending is one charge against limits. Charges with the same Partner, Library, Kind and Document add up.

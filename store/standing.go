@@ -13,12 +13,12 @@ import (
 	"concordat/store/engine"
 )
 
-// Standing is a check with which later documents are compared.
+// Standing is a check that is compared with later documents.
 type Standing struct {
 	Task      concordat.TaskID
 	Scheme    concordat.Scheme
 	Made      time.Time
-	Sentences []concordat.Sentence // sentences, without their sections
+	Sentences []concordat.Sentence // sentences without their sections
 }
 
 // PutStanding stores a standing check, replacing any earlier one for the same task. If there is no such task, it fails with
@@ -49,7 +49,7 @@ func (db *Alerts) StandingTasks(ctx context.Context) ([]concordat.TaskID, error)
 	return ids, db.fail(err, "standing checks")
 }
 
-// StandingSince returns the time from which later documents are compared with a check, or concordat.ErrNotFound.
+// StandingSince returns the time since which later documents are compared with a check, or concordat.ErrNotFound.
 func (db *Alerts) StandingSince(ctx context.Context, task concordat.TaskID) (time.Time, error) {
 	var made int64
 	err := db.read().Row(ctx, `SELECT made FROM standing WHERE task = ?`, task).Scan(&made)
@@ -90,7 +90,7 @@ type Alert struct {
 	Job     string
 	Purpose string
 	Asked   time.Time
-	// Source is the document. A partner's document appears under its pseudonym, as does a document of this site for AlertTold if its
+	// Source is the document. A partner's document appears under its pseudonym; so does a document of this site, for AlertTold, if its
 	// identity was not disclosed to the partner (Spans is then empty). Document is empty if even the pseudonym is unknown.
 	Source    concordat.Ref
 	Title     string
@@ -114,7 +114,8 @@ type AlertMark struct {
 // question of a partner.
 const MaxAlerts = 1000
 
-// alertEvent is the data of an event about an alert. It names no document; the receiver requests it with a token, subject to its rights.
+// alertEvent is the data of an event about an alert. It names no document; the receiver requests the document with a token, subject to
+// its rights.
 type alertEvent struct {
 	Alert   int64               `json:"alert"`
 	Check   concordat.TaskID    `json:"check,omitempty"`
@@ -214,7 +215,7 @@ func scanAlert(s engine.Scanner) (Alert, error) {
 	return a, err
 }
 
-// Alerts returns alerts after the given number, oldest first: up to limit, or MaxPage if limit is 0 or larger.
+// Alerts returns alerts after the given number, oldest first, up to limit, or up to MaxPage if limit is 0 or exceeds it.
 func (db *Alerts) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT `+alertColumns+` FROM standing_alert WHERE seq > ? ORDER BY seq LIMIT ?`,
 		after, page(limit))
@@ -242,8 +243,8 @@ func (f AlertFilter) where() (string, []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// FilterAlerts returns selected alerts before the given number (0 for no limit), latest first: up to limit, or MaxPage if limit is 0 or
-// larger.
+// FilterAlerts returns selected alerts before the given number (0 for no limit), latest first, up to limit, or up to MaxPage if limit is
+// 0 or exceeds it.
 func (db *Alerts) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
 	where, args := f.where()
 	if before > 0 {
@@ -276,8 +277,8 @@ const (
 	AlertReopen AlertChange = "reopen" // reopens the alert
 )
 
-// ChangeAlert marks an alert and reports whether that changed anything. The first person who read or handled it remains recorded. For an
-// unknown alert, it fails with concordat.ErrNotFound, and for an unknown change, with concordat.ErrInvalid.
+// ChangeAlert marks an alert and reports whether that changed anything. The first person who read or handled it remains recorded.
+// ChangeAlert fails with concordat.ErrNotFound for an unknown alert, and with concordat.ErrInvalid for an unknown change.
 func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		var read, handled int64

@@ -38,7 +38,7 @@ type (
 	Checks struct{ base }
 	// Batches contains batches with their documents, and the pairs and leads between documents.
 	Batches struct{ base }
-	// Alerts contains checks that keep watching or are repeated, and the alerts they raised.
+	// Alerts contains checks that keep watching or are repeated, and the alerts raised by them.
 	Alerts struct{ base }
 	// Partners contains partners, federations and invitations, the notices between sites, and the reports of witnesses.
 	Partners struct{ base }
@@ -118,7 +118,7 @@ func newDB(b base) *DB {
 		Retention: &Retention{b}, Harvest: &Harvest{b}, Cases: &Cases{b}, Notifications: &Notifications{b}, Acknowledged: &Acknowledged{b}}
 }
 
-// Scripted returns a DB on the same database with calls that fail according to a script: see [engine.DB.Scripted]. It is meant for tests.
+// Scripted returns a DB on the same database with calls that fail according to a script; see [engine.DB.Scripted]. It is meant for tests.
 func (db *DB) Scripted(s engine.Script) *DB {
 	return newDB(base{engine: db.engine.Scripted(s), tx: db.tx})
 }
@@ -129,7 +129,7 @@ func (db *DB) Close() error { return db.engine.Close() }
 // MaxPage is the maximum number of rows returned by one call of a paged list.
 const MaxPage = 10_000
 
-// page returns the number of rows to request: limit, or MaxPage if limit is 0 or larger than MaxPage.
+// page returns the number of rows to request, which is limit, or MaxPage if limit is 0 or exceeds MaxPage.
 func page(limit int) int {
 	if limit <= 0 || limit > MaxPage {
 		return MaxPage

@@ -15,7 +15,7 @@ import (
 // ErrLease means that the task no longer belongs to this worker; another worker may have it. The worker must drop its work.
 var ErrLease = errors.New("lease lost")
 
-// MaxAttempts is how often a task is started before it is given up, so that a task that kills its worker does not keep doing so.
+// MaxAttempts is how many times a task is started before it is given up, so that a task that kills its worker does not keep doing so.
 const MaxAttempts = 3
 
 // Task is a check and its place in the queue.
@@ -76,7 +76,7 @@ func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	return db.fail(err, "create %d tasks", len(ts))
 }
 
-// StartTask combines CreateTask and ClaimTask: no other worker gets the task while the lease lasts.
+// StartTask combines CreateTask and ClaimTask, so that no other worker gets the task while the lease lasts.
 func (db *Checks) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "start task %s", t.ID)
@@ -133,11 +133,11 @@ type Lane string
 const (
 	LaneChecks Lane = "checks"
 	LaneAdding Lane = "adding" // tasks with a Batch that begins with AddingBatch
-	// LaneSpare is the part of LaneChecks for a spare worker: only checks of owners who have none running.
+	// LaneSpare is the part of LaneChecks for a spare worker: the checks of owners without a running one.
 	LaneSpare Lane = "spare"
 )
 
-// AddingBatch begins the Batch of tasks that add to a library, followed by the library's name.
+// AddingBatch begins the Batch of tasks that add to a library; the library's name follows.
 const AddingBatch = "library "
 
 // where returns the SQL condition for tasks in the lane.
@@ -169,7 +169,8 @@ func (l Lane) turns() string {
 }
 
 // turnOrder determines whose turn it is: owners with fewer running tasks come first and, among equals, the one whose last task started
-// longest ago. An owner without a running task waits for at most one task of each other owner, however many those have queued.
+// longest ago. An owner without a running task waits for at most one task of each other owner, however many tasks those owners have
+// queued.
 const turnOrder = `running, began, first`
 
 func checkClaim(worker string, lease time.Duration) error {
@@ -229,8 +230,8 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 	return t, db.fail(err, "claim task")
 }
 
-// changeClaimed runs an UPDATE of the task claimed by t. If the claim has ended, it fails with ErrLease, and if the task is gone, with
-// concordat.ErrNotFound. A task with an expired lease still belongs to t until another worker claims it.
+// changeClaimed runs an UPDATE of the task claimed by t. It fails with ErrLease if the claim has ended, and with concordat.ErrNotFound if
+// the task is gone. A task whose lease has expired still belongs to t until another worker claims it.
 func (db *Checks) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
@@ -257,7 +258,8 @@ func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) er
 	return db.fail(err, "renew task %s", t.ID)
 }
 
-// RetitleTask gives the claimed task t a new title: that of its document, once it has been read. It fails with ErrLease like RenewTask.
+// RetitleTask gives the claimed task t a new title, namely its document's, once the document is read. It fails with ErrLease like
+// RenewTask.
 func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
 	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
 }
@@ -275,7 +277,7 @@ func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {
 	return db.fail(err, "release task %s", t.ID)
 }
 
-// FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It fails with ErrLease like RenewTask.
+// FinishTask ends the claimed task t as done, partial or failed, with the cause, if any. It fails with ErrLease like RenewTask.
 func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State, cause Cause) error {
 	return db.finishTask(ctx, t, state, cause, nil)
 }
@@ -317,8 +319,8 @@ func (db *Checks) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 	return t, db.fail(err, "task %s", id)
 }
 
-// Tasks returns tasks, newest first, starting before the one with Seq before (0 for the newest): up to limit, or MaxPage if limit is 0 or
-// larger. Tasks created in the meantime do not shift the next page.
+// Tasks returns tasks, newest first, starting before the one with Seq before (0 for the newest), up to limit, or up to MaxPage if limit
+// is 0 or exceeds it. Tasks created in the meantime do not shift the next page.
 func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -383,8 +385,8 @@ func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cau
 	return db.fail(err, "cancel task %s", id)
 }
 
-// ReclaimTasks requeues the worker's running tasks, for a worker that is starting and knows that no other with its name is running.
-// ClaimTask gives up a task started MaxAttempts times.
+// ReclaimTasks requeues the worker's running tasks, for a worker that is starting and knows that no other worker with its name is
+// running. ClaimTask gives up a task started MaxAttempts times.
 func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
@@ -393,8 +395,8 @@ func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	return db.fail(err, "reclaim tasks of %s", worker)
 }
 
-// DeleteTask deletes a task in any state, with its findings and results; its worker then gets concordat.ErrNotFound. It is not an error
-// if the task does not exist.
+// DeleteTask deletes a task in any state, with its findings and results; its worker then gets concordat.ErrNotFound. If the task does not
+// exist, that is not an error.
 func (db *Checks) DeleteTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM task WHERE id = ?`, id)

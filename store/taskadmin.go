@@ -30,7 +30,7 @@ func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, erro
 }
 
 // RetryTask requeues a failed task at its old position. It keeps the number of attempts, which distinguishes each claim from all others.
-// If the task is in another state, it fails with concordat.ErrChanged, and if there is no such task, with concordat.ErrNotFound.
+// It fails with concordat.ErrChanged if the task is in another state, and with concordat.ErrNotFound if there is no such task.
 func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = '', started = 0, finished = 0, lease_until = 0 WHERE id = ? AND state = ?`,
@@ -54,7 +54,7 @@ func (db *Checks) OldestQueued(ctx context.Context) (time.Time, error) {
 	return instant(made), db.fail(err, "oldest queued task")
 }
 
-// PutTaskProgress records the progress of a task. It is not an error if the task does not exist.
+// PutTaskProgress records the progress of a task. If the task does not exist, that is not an error.
 func (db *Checks) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO task_progress (task, event) SELECT id, ? FROM task WHERE id = ? AND state = ?
@@ -105,7 +105,7 @@ const (
 	StageSigned  CaseStage = "signed"  // the latest verdict is signed off
 )
 
-// caseStages maps stages to SQL conditions. Rules set automatically by a batch do not count as a person's.
+// caseStages maps stages to SQL conditions. Rules set automatically by a batch do not count as a person's rules.
 var caseStages = map[CaseStage]string{
 	StageNew:     hasReport + ` AND NOT EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
 	StageReview:  hasReport + ` AND NOT ` + hasVerdict + ` AND EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
@@ -198,7 +198,7 @@ type TaskSum struct {
 	Tasks int
 }
 
-// SumTasks counts the tasks that match the filter by state, and done ones also by cause.
+// SumTasks counts the tasks that match the filter by state, and done tasks also by cause.
 func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error) {
 	where, args, err := f.condition()
 	if err != nil {

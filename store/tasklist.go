@@ -9,12 +9,12 @@ import (
 	"concordat/store/engine"
 )
 
-// taskLetters is the length of IDs that the queue assigns to checks. The IDs of documents in an archive are longer and start with that of
-// the archive.
+// taskLetters is the length of IDs that the queue assigns to checks. The IDs of documents in an archive are longer and start with the
+// archive's ID.
 const taskLetters = 26
 
-// Figures of a row as last computed, in SQL; NULL if unknown. ownScores has the figures of a check, groupScores the largest in the batch
-// it represents, and archiveScores those whose maximum is an archive's figure.
+// Figures of a row as last computed, in SQL; NULL if unknown. ownScores has the figures of a check, groupScores has the largest figures
+// in the batch that the check represents, and archiveScores has the figures for which an archive shows the maximum.
 var (
 	ownScores = map[string]string{
 		"share": `(SELECT s.covered FROM score s WHERE s.task = task.id AND s.measured = 1)`,
@@ -29,8 +29,8 @@ var (
 	archiveScores = map[string]string{"share": "CASE WHEN s.measured = 1 THEN s.covered END", "flags": "s.flags", "leads": "s.leads"}
 )
 
-// score returns the SQL expression for a figure of a row: the figure of a check or, if groups are shown as one row, the largest in its
-// batch or archive.
+// score returns the SQL expression for a figure of a row, which is the figure of a check or, if groups are shown as one row, the largest
+// in its batch or archive.
 func (f TaskFilter) score(figure string) string {
 	if !f.Heads {
 		return ownScores[figure]
@@ -40,7 +40,7 @@ func (f TaskFilter) score(figure string) string {
 	return `COALESCE(CASE WHEN task.batch <> '' THEN ` + groupScores[figure] + ` END, ` + ownScores[figure] + `, ` + archive + `)`
 }
 
-// heads returns the condition that omits all checks of a batch except the first selected by where, and those of an archive.
+// heads returns the condition that omits all checks of a batch except the first one selected by where, and all checks of an archive.
 func heads(where string) string {
 	return fmt.Sprintf(`(length(task.id) <= %d OR NOT EXISTS (SELECT 1 FROM task whole WHERE whole.id = substr(task.id, 1, %d)))`,
 		taskLetters, taskLetters) + ` AND (NOT EXISTS (SELECT 1 FROM batch b WHERE b.id = task.batch) OR task.seq IN (
@@ -55,7 +55,7 @@ const (
 	TasksByShare TaskOrder = "share"
 	TasksByFlags TaskOrder = "flags"
 	TasksByLeads TaskOrder = "leads"
-	TasksByState TaskOrder = "state" // first what awaits people, then what awaits the site, then what is decided
+	TasksByState TaskOrder = "state" // first what people must decide, then what the site must finish, then what is decided
 	TasksByTitle TaskOrder = "title"
 )
 
@@ -108,7 +108,7 @@ type GroupSum struct {
 	Leads     int     // leads in all reports
 }
 
-// SumBatches summarises batches given their IDs, at most 500 at once. It omits IDs without a batch.
+// SumBatches summarises the batches with the given IDs, at most 500 at once. It omits IDs without a batch.
 func (db *Batches) SumBatches(ctx context.Context, ids []string) (map[string]GroupSum, error) {
 	out, err := db.sumGroups(ctx, ids, `SELECT m.batch, COUNT(*), 0, COALESCE(MAX(m.share), 0), COUNT(CASE WHEN s.flags > 0 THEN 1 END),
 		CAST(COALESCE(SUM(s.leads), 0) AS BIGINT) FROM batch_member m LEFT JOIN score s ON s.task = m.task
@@ -116,7 +116,7 @@ func (db *Batches) SumBatches(ctx context.Context, ids []string) (map[string]Gro
 	return out, db.fail(err, "sum up batches")
 }
 
-// SumArchives summarises the checks of archives, given the IDs of the checks that were split, at most 500 at once.
+// SumArchives summarises the checks of archives, given the IDs of the checks that were split into them, at most 500 at once.
 func (db *Batches) SumArchives(ctx context.Context, ids []string) (map[string]GroupSum, error) {
 	out, err := db.sumGroups(ctx, ids, fmt.Sprintf(`SELECT substr(task.id, 1, %d), COUNT(*),
 		COUNT(CASE WHEN task.state IN ('queued', 'running') THEN 1 END), COALESCE(MAX(CASE WHEN s.measured = 1 THEN s.covered END), 0),

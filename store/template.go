@@ -9,11 +9,11 @@ import (
 	"concordat/store/engine"
 )
 
-// Template is wording that a library's keeper has decided on, for every check against the library. Unless it counts, it is a form, a
+// Template is wording about which a library's keeper has decided, for every check against the library. Unless it counts, it is a form, a
 // cover page or a declaration handed out by the library, so its presence in a submission does not indicate reuse.
 type Template struct {
 	Library concordat.LibraryID
-	Name    string // unique within the library, for example the file it came from
+	Name    string // unique within the library, for example the name of its file
 	Text    string
 	Added   time.Time
 	Counts  bool // it counts even if so many documents contain it that a person would otherwise have to decide
@@ -25,8 +25,8 @@ const (
 	MaxTemplates = 100
 )
 
-// PutTemplate stores a template, replacing any with its library and name. If the library does not exist, it fails with
-// concordat.ErrNotFound, and if the template is empty or too long or there are already MaxTemplates, with concordat.ErrInvalid.
+// PutTemplate stores a template, replacing any with its library and name. It fails with concordat.ErrNotFound if the library does not
+// exist, and with concordat.ErrInvalid if the template is empty or too long or there are already MaxTemplates.
 func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)
 	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {

@@ -44,9 +44,9 @@ const witnessColumns = `site, seq, hash, at, heard, head, fork`
 // adjusted.
 const witnessSkew = 2 * time.Minute
 
-// AddWitness stores the head of a partner's audit log, whatever it says. The caller must have checked its signature. AddWitness returns a
-// head stored earlier that cannot belong to the same audit log, because it has the same number and a different hash, or a lower number
-// and a later time, or the reverse. It returns nil if there is none.
+// AddWitness stores the head of a partner's audit log, whatever its content. The caller must have checked its signature. AddWitness
+// returns a head stored earlier that cannot belong to the same audit log, because it has the same number and a different hash, or a lower
+// number and a later time, or the reverse. It returns nil if there is none.
 //
 // It keeps the first and the newest of each hour among the consistent heads, and the first maxForks of the contradictory ones, so that a
 // partner cannot fill the store by contradicting itself.
@@ -142,8 +142,8 @@ const (
 	AlarmLibrary          = "library"           // it has been sent much of a library
 )
 
-// alarmAgain returns how long before the same alarm is raised again. Whatever was disclosed within the past year remains within it for
-// months.
+// alarmAgain returns how much time must pass before the same alarm is raised again. Disclosures count for a year, so the cause of an
+// AlarmLibrary lasts for months.
 func alarmAgain(kind string) time.Duration {
 	if kind == AlarmLibrary {
 		return 30 * 24 * time.Hour

@@ -38,7 +38,7 @@ type Wording struct {
 	Text    string              `json:"text,omitempty" doc:"Absent from lists"`
 }
 
-// OfWording returns wording of a library in the form that programs get.
+// OfWording returns wording of a library in the form for programs.
 func OfWording(t store.Template, text bool) Wording {
 	w := Wording{t.Library, t.Name, len(t.Text), t.Added, t.Counts, ""}
 	if text {

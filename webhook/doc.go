@@ -5,6 +5,6 @@
 // of the process. Each event is sent at least once, under one ID, in no particular order. Requests follow the Standard Webhooks
 // specification 1.0.0 (headers webhook-id, webhook-timestamp and webhook-signature); doc/api.md describes them.
 //
-// Addresses are chosen by users and must not give access to the site's network: connections go only to public addresses, whatever a name
-// resolves to, and redirections are not followed.
+// Addresses are chosen by users and must not give access to the site's network, so connections go only to public addresses, whatever a
+// name resolves to, and redirections are not followed.
 package webhook

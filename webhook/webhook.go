@@ -37,8 +37,8 @@ type Options struct {
 	Store Store
 	// Allow lists private networks that may receive events, even over plain http.
 	Allow   []netip.Prefix
-	Timeout time.Duration // for one attempt, from name resolution to the answer; the default is 15 s
-	Workers int           // simultaneous attempts for all webhooks together; the default is 16
+	Timeout time.Duration // time limit for one attempt, from name resolution to the answer; the default is 15 s
+	Workers int           // maximum simultaneous attempts for all webhooks together; the default is 16
 	// Retention is how long ended deliveries are kept; the default is 30 days. Keep is the number kept per webhook; the default is 1000.
 	Retention time.Duration
 	Keep      int

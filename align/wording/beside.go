@@ -67,8 +67,8 @@ func (c *besideChain) add(a, b, n int32) (ok bool) {
 // maxChains is the number of most recent chains that a gram can continue.
 const maxChains = 8
 
-// Beside returns where the wording of a stretch of w occurs in the other text: the place with most of its words, since a text can repeat
-// the start of a stretch elsewhere. ok is false if none of its grams occurs there.
+// Beside returns the place in the other text that contains most of the words of a stretch of w, since a text can repeat the start of a
+// stretch elsewhere. ok is false if none of its grams occurs there.
 func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 	first, last := w.within(s)
 	var chains []besideChain

@@ -13,9 +13,9 @@ const (
 	// LongWords is the number of consecutive words at which wording counts or is undecided regardless of how it reads, because neither a
 	// phrase nor a number of holders explains a whole paragraph.
 	LongWords = 60
-	// lookWords is the maximum length in words of wording that is form wording because it resembles one: two or three lines.
+	// lookWords is the maximum length in words of wording that is form wording because it resembles one, which is two or three lines.
 	lookWords = 40
-	// rowGap is the maximum number of words between two parts of a row: a phrase inserted before each sentence.
+	// rowGap is the maximum number of words between two parts of a row, for example of a phrase inserted before each sentence.
 	rowGap = 8
 	// nearWords is the distance within which a line belongs to long, counting wording, however the line reads.
 	nearWords = 30
@@ -54,8 +54,8 @@ type Scope struct {
 	Quoted *Common
 	// Alike reports whether two of them are mostly identical, so that they count as one holder. If nil, no two are.
 	Alike func(a, b int) bool
-	// Places returns the number of places where a document shares wording with another, as counted by [Common.PlacesWith] in the order of
-	// the former. If nil, the number is unknown, and form wording is recognised from the text alone.
+	// Places returns the number of places where a document shares wording with another, as counted by [Common.PlacesWith] in the first
+	// document's order. If nil, the number is unknown, and form wording is recognised from the text alone.
 	Places func(of, with int) int
 }
 
@@ -154,8 +154,8 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely returns the kind of consecutive words that many texts in a scope contain, if nothing else is known about them: common for few
-// words, undecided for many, and empty if they count.
+// Widely returns the kind of consecutive words that many texts in a scope contain, if nothing else is known about them. The kind is
+// common for few words, undecided for many, and empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {
 	case holders > Absolute && words < LongWords, least > 0 && holders >= least && words < LongWords:
@@ -199,8 +199,8 @@ func (c *classifier) joins(k int, s *block) bool {
 	return c.classes[k].Kind == "" && s.within(&c.blocks[k])
 }
 
-// isForm reports whether a block is part of a form: its holders share several pieces in different places, with their own text in between.
-// A ring of copiers, by contrast, shares one block.
+// isForm reports whether a block is part of a form, that is, whether its holders share several pieces in different places, with their own
+// text in between. A ring of copiers, by contrast, shares one block.
 func (c *classifier) isForm(i, holders int) bool {
 	s, x := &c.blocks[i], &c.classes[i]
 	all := c.pieces(s, x.Words >= LongWords)
@@ -266,8 +266,8 @@ func blocksOf(bs []block, n int) [][]int32 {
 	return out
 }
 
-// around returns, in order, a set of blocks that includes all those that nearly all holders of s could contain. It takes the blocks of
-// the few holders with the fewest blocks: at least one of these has any block that nearly all holders have.
+// around returns, in order, a set of blocks that includes all blocks that nearly all holders of s could contain. It takes the blocks of
+// the few holders with the fewest blocks, because at least one of these has any block that nearly all holders have.
 func (c *classifier) around(s *block) []int32 {
 	holders := slices.Collect(s.held.all())
 	slices.SortFunc(holders, func(x, y int) int { return len(c.of[x]) - len(c.of[y]) })
@@ -423,8 +423,8 @@ func (w *Words) Sketch(held *Common, of int) []uint64 {
 	return slices.Clone(own[:min(len(own), sketchSize)])
 }
 
-// mostlyAlike is the resemblance at which two texts are versions of one: a draft, a resubmission, a second copy. Two such texts of equal
-// length each contain three quarters of the other.
+// mostlyAlike is the resemblance at which two texts are versions of one, for example a draft, a resubmission or a second copy. Two such
+// texts of equal length each contain three quarters of the other.
 const mostlyAlike = 0.6
 
 // MostlyAlike reports whether two texts are mostly identical, judging by their sketches.

@@ -18,9 +18,9 @@ const Absolute = 20
 // fewest is the number of documents below which nothing is common, because three copies among four documents are copies.
 const fewest = 5
 
-// Least returns the number of documents at which wording is common among the n documents of one call: a fifth of them, at least three,
-// and at most one more than [Absolute]. A ring of copiers in one call is smaller. It returns 0 if n is too small for anything to be
-// common.
+// Least returns the number of documents at which wording is common among the n documents of one call. It is a fifth of them, at least
+// three, and at most one more than [Absolute]. A ring of copiers in one call is smaller. It returns 0 if n is too small for anything to
+// be common.
 func Least(n int) int {
 	if n < fewest {
 		return 0
@@ -80,7 +80,7 @@ func (c *Counter) Add(text int, w *Words) {
 	}
 }
 
-// AtLeast records that at least n texts contain a span of w, whatever number were added. w must be the text whose grams c counts.
+// AtLeast records that at least n texts contain a span of w, regardless of how many were added. w must be the text whose grams c counts.
 func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
 	first, last := w.within(s)
 	for i := first; i+gramWords <= last; i++ {
@@ -121,7 +121,7 @@ func (c *Counter) Common(least int) *Common {
 	return out
 }
 
-// add records that n texts contain a gram, and which ones, in order; known are the sets already in c.
+// add records that n texts contain a gram, and which ones, in order; known contains the sets already in c.
 func (c *Common) add(gram uint64, n int, texts []int32, known map[uint64][]int32) {
 	texts = texts[:min(len(texts), maxHolders)]
 	c.held[gram] = int32(n)

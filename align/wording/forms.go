@@ -33,8 +33,8 @@ type Form struct {
 	Why Why
 }
 
-// Words that open sentences of forms or occur in them: those usual in English, German and Chinese forms and, to some extent, in French
-// and Spanish ones. The rules:
+// These words open sentences of forms or occur in them. They are usual in English, German and Chinese forms and, to some extent, in
+// French and Spanish ones. The rules:
 //   - An instruction is an imperative at the start of a sentence, possibly after a number or a heading of at most three words, or one
 //     with a polite pronoun or particle ("geben Sie", 请). It can also put an obligation on a class of readers ("applicants must") or on
 //     something of theirs ("your ... should"), limit a length, or say what an answer is worth.
@@ -72,7 +72,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// formsOfLine returns the forms in one line, or an empty slice if there are none. apart says whether the lines before and after it are
+// formsOfLine returns the forms in one line, or an empty slice if there are none. apart states whether the lines before and after it are
 // empty.
 func formsOfLine(ctx context.Context, text string, line concordat.Span, apart bool) ([]Form, error) {
 	out := []Form{}
@@ -200,8 +200,8 @@ func NewReader(text string) *Reader {
 	return r
 }
 
-// goesOn reports whether the sentence on a line continues on the next one, as in wrapped text: the line does not end like a sentence, and
-// a lower-case letter follows.
+// goesOn reports whether the sentence on a line continues on the next one, as in wrapped text, that is, whether the line does not end
+// like a sentence and a lower-case letter follows.
 func goesOn(line, next string) bool {
 	line = strings.TrimRight(line, " \t\r\"”’)）")
 	last, _ := utf8.DecodeLastRuneInString(line)
@@ -277,10 +277,11 @@ func (r *Reader) ReadsLikeForm(ctx context.Context, s concordat.Span) (Why, bool
 	return why, err == nil && !whole, err
 }
 
-// ownEdge is the length, in characters, from which text that does not resemble a form is excluded from the edges of form wording.
+// ownEdge is the minimum length, in characters, of text that is excluded from the edges of form wording because it does not resemble a
+// form.
 const ownEdge = 60
 
-// trim removes from a span that resembles a form the edges that do not. Its lines must have been analysed.
+// trim removes the edges that do not resemble a form from a span that does. Its lines must have been analysed.
 func (r *Reader) trim(s concordat.Span) concordat.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// maxHolders is the number of texts recorded for a gram, those with the lowest numbers. Any further texts are only counted.
+// maxHolders is the number of texts recorded for a gram. These texts have the lowest numbers. Any further texts are only counted.
 const maxHolders = 256
 
 // interval is a run of words found in one other text, with gaps of at most maxSlot other words.
@@ -53,8 +53,8 @@ func (c *Common) heldGrams(w *Words, walls []concordat.Span) []heldGram {
 	return out
 }
 
-// heldBy returns, for each other text, the runs of words of w that it also contains: at least leastWords words, or a whole line. self is
-// the number of the text itself.
+// heldBy returns, for each other text, the runs of words of w that it also contains, if they have at least leastWords words or are a
+// whole line. self is the number of the text itself.
 func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32][]interval {
 	out := map[int32][]interval{}
 	for _, g := range c.heldGrams(w, walls) {
@@ -187,7 +187,7 @@ func (s *block) within(t *block) bool {
 	return float64(s.held.both(t.held)) >= alikeSets*float64(s.held.count())
 }
 
-// blocks splits the wording that other texts share with a text wherever the set of those texts changes. It returns the other texts, and
+// blocks splits the wording that other texts share with a text wherever the set of these texts changes. It returns the other texts, and
 // the blocks in text order without overlaps.
 func blocks(by map[int32][]interval) (others []int32, out []block) {
 	for e := range by {

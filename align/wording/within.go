@@ -23,8 +23,8 @@ func (w *Words) Only(spans []concordat.Span) *Words {
 // mostlyHeld is the share of a span's words that must be found for the whole span to count, because a slot can be filled in.
 const mostlyHeld = 0.8
 
-// HeldIn returns the parts of a span of w that consist of grams in c: the whole span if most of it does, otherwise each run of at least
-// leastWords words.
+// HeldIn returns the parts of a span of w that consist of grams in c. It returns the whole span if most of it does, and otherwise each
+// run of at least leastWords words.
 func (c *Common) HeldIn(w *Words, s concordat.Span) []concordat.Span {
 	if c == nil || len(c.held) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 const (
 	// gramWords is the number of words in a gram.
 	gramWords = 5
-	// maxLine is the maximum number of words in a line that as a whole is a gram: a heading, a label.
+	// maxLine is the maximum number of words in a line that as a whole is a gram, for example a heading or a label.
 	maxLine = 12
 	// maxSlot is the maximum number of words between two common grams that are considered part of them, as filled in by a person.
 	maxSlot = 4
@@ -27,7 +27,7 @@ const (
 type Words struct {
 	hashes     []uint64
 	start, end []int32 // in bytes of the text
-	grams      []gram  // by first word, followed by those of lines
+	grams      []gram  // by first word, followed by grams of lines
 	ends       []int32 // words that end a line
 	paragraphs []int32 // words that end a paragraph, followed by an empty line, if the text has any
 }

@@ -1,5 +1,5 @@
 // Package coord defines what the nodes of a site agree on through a coordinator, and what a coordinator must do for them. A coordinator
-// stores no documents: for each shard, a few names and a number determine who can lead.
+// stores no documents, only a few names and a number for each shard that determine who can lead.
 //
 // The main types are Coordinator, used by a replica's driver, and Session, held by a node. The safety of the cluster depends only on CAS;
 // views can be late, and Online can be wrong for a while.
@@ -29,8 +29,8 @@ type Node struct {
 	Version     string      `json:"version"`
 	Zone        string      `json:"zone,omitempty"` // for display only
 	FreeBytes   uint64      `json:"free_bytes"`
-	// Protocol is the version of the messages that the node sends, OldestProtocol the oldest version that it still understands, and Log
-	// the version of the log that it writes. 0, sent by programs that do not state it, means 1.
+	// Protocol is the version of the messages that the node sends; OldestProtocol is the oldest version that it still understands, and
+	// Log is the version of the log that it writes. 0, sent by programs that do not state it, means 1.
 	Protocol       int `json:"protocol,omitempty"`
 	OldestProtocol int `json:"oldest_protocol,omitempty"`
 	Log            int `json:"log,omitempty"`
@@ -44,7 +44,7 @@ type Node struct {
 // MeaningOff is the Meaning of a node that computes no cells of meaning.
 const MeaningOff = "off"
 
-// State is everything decided about one shard. States are values: to change one, modify a Clone.
+// State is everything decided about one shard. States are values; to change one, modify a Clone.
 type State struct {
 	// Epoch numbers the tenures of masters; it never decreases.
 	Epoch uint64 `json:"epoch"`
@@ -74,7 +74,7 @@ func (s State) Equal(t State) bool {
 // MaxCopies is the maximum number of names in each list of a State.
 const MaxCopies = 64
 
-// Validate returns an error that wraps concordat.ErrInvalid if s is not a valid state: ISR and Replicas must be nonempty, no list can
+// Validate returns an error that wraps concordat.ErrInvalid if s is not a valid state: ISR and Replicas must be nonempty, lists must not
 // contain duplicates, and Hold must be a subset of ISR.
 func (s State) Validate() error {
 	for _, l := range [][]NodeID{s.ISR, s.Hold, s.Replicas} {
@@ -114,10 +114,10 @@ type Config struct {
 // MaxConfig is the maximum length of Config.Data, in bytes.
 const MaxConfig = 64 << 10
 
-// View is a node's view of the cluster. It must not be modified, nor anything it refers to.
+// View is a node's view of the cluster. Neither it nor anything it refers to may be modified.
 type View struct {
-	// Me is the node's own current incarnation. If it changes, the session has ended and another has begun: the node has lost every role,
-	// and is missing from Live until it calls Announce again.
+	// Me is the node's own current incarnation. If it changes, the session has ended and another has begun, so the node has lost every
+	// role, and is missing from Live until it calls Announce again.
 	Me     Incarnation
 	Live   map[NodeID]Node // nodes that announced themselves and whose sessions have not ended
 	Shards map[concordat.ShardID]Shard
@@ -148,7 +148,7 @@ type Coordinator interface {
 	// be arbitrarily late.
 	View() <-chan View
 	// Read returns the shard's state after every change that was acknowledged, to any node, before the call. Errors:
-	// concordat.ErrNotFound, concordat.ErrUnavailable, and those of ctx.
+	// concordat.ErrNotFound, concordat.ErrUnavailable, and the errors of ctx.
 	Read(ctx context.Context, id concordat.ShardID) (Shard, error)
 	// CAS atomically replaces the shard's state with next, provided that its version is the given one and, unless by is empty, that
 	// incarnation by is live; it returns the new version, which is version+1. Errors: ErrStale, ErrSession, ErrUnknown,
@@ -174,6 +174,6 @@ type Session interface {
 	// Configure replaces Config if its version is the given one, and returns the new version, version+1. It returns the same errors as
 	// CAS.
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
-	// Close ends the session; if the coordinator was reached, the node is no longer live on return.
+	// Close ends the session; if the coordinator was reached, the node is no longer live when Close returns.
 	Close() error
 }

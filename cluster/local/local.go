@@ -1,5 +1,5 @@
-// Package local is a coordinator inside one process: for a single node, with its state in a file, and for tests of clusters with several
-// nodes, with faults on demand.
+// Package local is a coordinator inside one process; it serves a single node, with its state in a file, and tests of clusters with
+// several nodes, with faults on demand.
 package local
 
 import (
@@ -46,7 +46,7 @@ const format = 1
 // maxFile is the maximum size of the file read by Open.
 const maxFile = 16 << 20
 
-// Open returns a Hub with its state in the file at path, which need not exist. Only one process can have it open: the caller must hold
+// Open returns a Hub with its state in the file at path, which need not exist. Only one process can have it open, so the caller must hold
 // the folder's lock. It fails with concordat.ErrCorrupt.
 func Open(path string) (*Hub, error) {
 	h := &Hub{path: path}
@@ -101,7 +101,7 @@ func (h *Hub) save(next disk) error {
 	return nil
 }
 
-// writeFile durably replaces the file at path with b: after a crash, it has either the old bytes or the new ones.
+// writeFile durably replaces the file at path with b; after a crash, it has either the old bytes or the new ones.
 func writeFile(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
@@ -159,7 +159,7 @@ func (h *Hub) changed() {
 	}
 }
 
-// of calls f with each session of the node, and then notifies every session.
+// of calls f with each of the node's sessions, and then notifies every session.
 func (h *Hub) of(node coord.NodeID, f func(*Session)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A served Hub provides a coordinator without ZooKeeper to processes on one machine or in a closed network. It is a single process; no
-// node can be elected while it is down. Its state is in the Hub's file.
+// A served Hub provides a coordinator without ZooKeeper to processes on one machine or in a closed network. It is a single process; while
+// it is down, no node can be elected. Its state is in the Hub's file.
 
 // DefaultTimeout is how long a served session can be silent.
 const DefaultTimeout = 10 * time.Second
@@ -27,7 +27,7 @@ const (
 	maxClients = 1024
 )
 
-// call is any request from a client; answer is the reply.
+// call is a request from a client, and answer the reply to it.
 type call struct {
 	Node    coord.NodeID                      `json:"node,omitempty"`
 	Client  string                            `json:"client,omitempty"`
@@ -46,7 +46,7 @@ type answer struct {
 	Timeout time.Duration                     `json:"timeout,omitempty"`
 	Shard   *stored                           `json:"shard,omitempty"`
 	Version int64                             `json:"version,omitempty"`
-	Number  int64                             `json:"number,omitempty"` // number of View
+	Number  int64                             `json:"number,omitempty"` // number of the View
 	Me      coord.Incarnation                 `json:"me,omitempty"`
 	Live    map[coord.NodeID]coord.Node       `json:"live,omitempty"`
 	Shards  map[concordat.ShardID]storedShard `json:"shards,omitempty"`

@@ -15,11 +15,11 @@ type electing struct {
 	suspected coord.NodeID  // node that was last suspected
 	shortcut  time.Duration // time until which it is not suspected again
 	forced    bool
-	promised  time.Duration // time until which others rely on this copy not being a candidate
-	careful   time.Duration // time until which promises of an earlier incarnation may be valid
+	promised  time.Duration // time until which others rely on this copy's promise not to be a candidate
+	careful   time.Duration // time until which an earlier incarnation's promises may be valid
 }
 
-// suspicionPause is the minimum time between two elections caused by mere suspicion of the same node, which prevents flapping.
+// suspicionPause is the minimum time between two elections caused by mere suspicion of the same node, to prevent flapping.
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
@@ -77,7 +77,7 @@ func (r *Replica) stand() {
 	}
 }
 
-// bound reports whether others could still answer questions, either because this copy said that it cannot be a candidate or under a lease
+// bound reports whether others could still answer questions, either because this copy promised not to be a candidate or under a lease
 // that it granted as master without a coordinator.
 func (r *Replica) bound() bool {
 	if r.now >= r.promised && r.now >= r.careful {
@@ -95,7 +95,7 @@ func (r *Replica) bound() bool {
 // masterThere reports whether the master named by the shard seems to be working.
 func (r *Replica) masterThere() bool {
 	m := r.shard.ISR[0]
-	// This copy is not the master: its role would be Master.
+	// This copy is not the master, or its role would be Master.
 	return m != r.cfg.Me && m != r.suspect && !slices.Contains(r.shard.Hold, m) && r.shard.Leader != "" && r.live[m] == r.shard.Leader
 }
 
@@ -122,7 +122,7 @@ func (r *Replica) turn() (int, bool) {
 	return 0, false
 }
 
-// candidacy returns the state in which this copy leads: the other live members remain in sync, and absent ones only if the floor requires
+// candidacy returns the state in which this copy leads; the other live members remain in sync, and absent ones only if the floor requires
 // them.
 func (r *Replica) candidacy() coord.State {
 	s := r.shard.Clone()

@@ -7,7 +7,7 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Event is an occurrence: one of the types below with an event method.
+// Event is an occurrence: one of the types below that have an event method.
 type Event interface{ event() }
 
 // Events.
@@ -45,7 +45,7 @@ type (
 		Newest          uint64 // no document in the snapshot has a higher revision
 		Failed          bool
 	}
-	// Reopened reports that the log failed and was reopened as generation Gen, which is higher than all earlier ones.
+	// Reopened reports that the log failed and was reopened as generation Gen, which is higher than any before.
 	Reopened struct {
 		Gen     uint64
 		Log     wal.Extent
@@ -64,7 +64,7 @@ type (
 	// Lost reports that no reply to the fetch with the given ID will arrive.
 	Lost struct{ ID uint64 }
 	// Behind reports that the copy lacks acknowledged records because its folder is an older version of itself. It comes before the node
-	// announces itself under the incarnation of the last View; Ready follows once more.
+	// announces itself under the incarnation of the last View; another Ready follows.
 	Behind struct{}
 	// Broken reports that the copy's index or log was found to be damaged.
 	Broken struct{ Reason string }
@@ -90,14 +90,14 @@ type (
 	Reply struct {
 		From       coord.NodeID
 		ID         uint64
-		Epoch      uint64 // epoch of the fetch; in a Fenced reply, the higher epoch of the two nodes
+		Epoch      uint64 // epoch of the fetch; in a Fenced reply, the higher of the two nodes' epochs
 		Next       uint64 // Next of the fetch
 		Kind       ReplyKind
 		Records    []wal.Record
 		Commit     uint64
-		End        uint64 // end of the master's log
+		End        uint64 // last record of the master's log
 		EpochStart uint64 // first record of the epoch
-		To         uint64 // for Diverged: last record that both could have
+		To         uint64 // for Diverged, the last record that both could have
 		ToEpoch    uint64 // epoch of that record in the master's log
 		// Lease is how long the follower can answer questions, from the time when it sent the fetch; 0 means not at all.
 		Lease time.Duration
@@ -111,7 +111,7 @@ type ReplyKind uint8
 // The kinds of replies.
 const (
 	Records  ReplyKind = iota // the next records, or none yet
-	Diverged                  // the records after To differ from the master's; cut them and fetch again
+	Diverged                  // the records after To differ from the master's; remove them and fetch again
 	Snapshot                  // the master's log does not go back that far
 	Fenced                    // the copy is not the master of that epoch
 )
@@ -125,10 +125,10 @@ const (
 	Stale           // the version changed; a View follows
 	Over            // the incarnation is dead
 	Unsent          // the coordinator was not reached, so this attempt changed nothing
-	Unknown         // possibly made, or still to be made
+	Unknown         // the change was made, may yet be made, or never will be
 )
 
-// Action is something to be done: one of the types below with an action method.
+// Action is something to do: one of the types below that have an action method.
 type Action interface{ action() }
 
 // Actions.
@@ -172,7 +172,7 @@ type (
 		Why    Refusal
 		Master coord.NodeID // the probable master
 	}
-	// Install replaces the copy with a snapshot of the master's. Installed follows.
+	// Install replaces the copy with a snapshot of the master's copy. Installed follows.
 	Install struct {
 		Gen  uint64
 		From coord.NodeID
@@ -196,7 +196,7 @@ const (
 	Full                 // no disk space
 	Busy                 // too many writes are waiting
 	WriteUnknown         // the master has lost leadership; repeating the write is safe
-	Superseded           // the log has, or possibly had, a newer write for the document
+	Superseded           // the log has, or may have had, a newer write for the document
 )
 
 func (Tick) event()        {}

@@ -12,7 +12,7 @@ type following struct {
 	fetch       fetch
 	installing  bool
 	quarantined bool
-	// healAt is the record at which the copy has recovered everything it possibly lost; 0 if not yet known.
+	// healAt is the record at which the copy has recovered everything it may have lost; 0 if not yet known.
 	healAt uint64
 	// lease is the time until which the copy can answer questions; if leaseAway is set, only while it has no contact with the
 	// coordinator.
@@ -33,7 +33,8 @@ type fetch struct {
 	notUntil time.Duration
 }
 
-// follow adopts the master's commit index up to the records on disk, because an index ahead of its log cannot be reconciled with it.
+// follow adopts the master's commit index, but only up to the records on disk, because an index ahead of its log cannot be reconciled
+// with it.
 func (r *Replica) follow() {
 	r.commitTo(min(r.heard, r.log.Durable))
 	if r.meta.Damaged && r.healAt > 0 && r.log.Durable >= r.healAt && !r.installing && !r.quarantined {
@@ -45,7 +46,7 @@ func (r *Replica) follow() {
 // fetchNext sends the next fetch if one is due.
 func (r *Replica) fetchNext() {
 	master := r.hint()
-	// A candidate does not fetch, because once it stands, the old master must not commit.
+	// A candidate does not fetch, because once it has requested leadership, the old master must not commit.
 	if r.role != Follower || master == "" || master == r.cfg.Me || r.installing || r.me == "" {
 		return
 	}
@@ -119,8 +120,8 @@ func (r *Replica) cut(m Reply) {
 		return
 	}
 	if r.meta.Damaged {
-		// It is unknown which of the remaining records were committed, because if all nodes were restored, this log can be the only one
-		// that has them.
+		// It is unknown which of the remaining records were committed: if all nodes were restored, this log can be the only one that
+		// contains them.
 		r.quarantine("the master lacks records of this copy, which lost others")
 		return
 	}

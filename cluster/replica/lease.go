@@ -7,13 +7,14 @@ import (
 	"concordat/cluster/coord"
 )
 
-// R13: which copies can answer questions. The log of a copy in sync contains every acknowledged write, but a copy cannot know that it is
-// still in sync, so it answers under a lease (Gray and Cheriton 1989). The master grants the lease with each reply to a fetch, and does
-// not remove the follower from the set before the lease ends. The master itself answers as long as no other node can have been elected:
-// while its session is certainly alive, or while all nodes that could be candidates say that they cannot reach the coordinator either.
+// R13 determines which copies can answer questions. The log of a copy in sync contains every acknowledged write, but a copy cannot know
+// that it is still in sync, so it answers under a lease (Gray and Cheriton 1989). The master grants the lease with each reply to a fetch,
+// and does not remove the follower from the set before the lease ends. The master itself answers as long as no other node can have been
+// elected, that is, while its session is certainly alive, or while all nodes that could be candidates say that they cannot reach the
+// coordinator either.
 
-// sure reports whether every write acknowledged to anyone before now is in this copy's log, up to its end; for a master, also in its
-// index.
+// sure reports whether every write acknowledged to anyone before now is in this copy's log, up to its end; for a master, the writes must
+// be in its index too.
 func (r *Replica) sure() bool {
 	switch {
 	case !r.known || r.quarantined || r.installing || r.meta.Damaged:
@@ -33,14 +34,14 @@ func (r *Replica) sure() bool {
 func (r *Replica) unchallenged() bool {
 	c := &r.cas
 	if c.inFlight && (c.state.ISR[0] != r.cfg.Me || c.state.Leader != r.me) {
-		return false // leadership is possibly being handed over
+		return false // leadership may be in the course of being handed over
 	}
 	return !r.offline && r.now-r.contacted <= r.cfg.Retry && r.vouchedFor() || r.offline && r.now < r.witnessed()
 }
 
 // vouchedFor reports whether no follower can have judged this master silent (R16): each live follower that could be in sync received a
-// reply recently. A follower that is not live cannot be a candidate, and one that has never heard from this master in its session does
-// not doubt it.
+// reply recently. A follower that is not live cannot be a candidate, and a follower that has not heard from this master in its session
+// does not doubt it.
 func (r *Replica) vouchedFor() bool {
 	if r.cfg.without&r16 != 0 {
 		return true
@@ -54,8 +55,8 @@ func (r *Replica) vouchedFor() bool {
 	})
 }
 
-// voters returns the copies that could be in sync, which are the only possible candidates. It includes those in sync according to a state
-// possibly written without this master's knowledge.
+// voters returns the copies that could be in sync, which are the only possible candidates. If a change is in flight, they include the
+// copies in sync after it, because it may have been made without this master's knowledge.
 func (r *Replica) voters() []coord.NodeID {
 	if c := &r.cas; c.inFlight {
 		return slices.Concat(r.shard.ISR, c.state.ISR)
@@ -63,8 +64,8 @@ func (r *Replica) voters() []coord.NodeID {
 	return r.shard.ISR
 }
 
-// witnessed returns the time until which no other copy will be a candidate. When they last fetched, all others in sync could not reach
-// the coordinator, and they do not become candidates within Lag of that.
+// witnessed returns the time until which no other copy can become a candidate. When they last fetched, all other copies in sync had no
+// contact with the coordinator, and they do not become candidates within Lag after that.
 func (r *Replica) witnessed() time.Duration {
 	until := r.now + r.cfg.Lag
 	for _, n := range r.voters() {

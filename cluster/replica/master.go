@@ -23,8 +23,8 @@ type waiting struct{ id, seq uint64 }
 type peer struct {
 	life    coord.Incarnation
 	fetchID uint64 // newest fetch in that incarnation
-	// pos is the last record on the follower's disk that matches the master's; it is valid if met is set, which the first matching fetch
-	// of the epoch does.
+	// pos is the last record on the follower's disk that matches the master's; it is valid if met is set, as it is by the first matching
+	// fetch of the epoch.
 	pos  uint64
 	met  bool
 	full bool
@@ -52,7 +52,7 @@ func (r *Replica) lead() {
 	r.leading = leading{epochStart: r.log.End + 1, peers: map[coord.NodeID]*peer{}}
 	r.forced = false
 	if r.meta.Damaged {
-		r.meta.Damaged = false // forced: an operator declared this copy's records authoritative
+		r.meta.Damaged = false // if forced, an operator declared this copy's records authoritative
 		r.do(Save{r.meta})
 	}
 	r.append(wal.Record{Kind: wal.Noop})
@@ -71,7 +71,7 @@ func (r *Replica) append(rec wal.Record) {
 	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
 }
 
-// stepDown ends leadership, if any. This copy can no longer acknowledge anything that is waiting.
+// stepDown ends leadership, if any. This copy can no longer acknowledge the writes that are waiting.
 func (r *Replica) stepDown() {
 	r.stood = 0
 	if r.role != Master {
@@ -136,7 +136,7 @@ func (r *Replica) onFetch(f Fetch) {
 		p = &peer{level: r.now}
 		r.peers[f.From] = p
 	}
-	// A fetch that took very long is out of date: it belongs to another incarnation, or to the time before a newer fetch.
+	// A fetch that took very long is out of date, because it belongs to another incarnation, or to the time before a newer fetch.
 	if life, there := r.live[f.From]; !there || life != f.Life || f.Life == p.life && f.ID <= p.fetchID {
 		return
 	}
@@ -186,7 +186,7 @@ func (r *Replica) place(p *peer, f Fetch) {
 }
 
 // doubtLeavers forgets which records a node has if, since state was, the node left the in-sync set or is no longer wanted. Such a node
-// can remove its copy, and create an empty one when it is wanted again (R15).
+// can remove its copy and create an empty one when its copy is wanted again (R15).
 func (r *Replica) doubtLeavers(was coord.Shard) {
 	if r.role != Master {
 		return
@@ -291,7 +291,7 @@ func (r *Replica) decide() {
 }
 
 // isLevel reports whether the follower can be trusted with the shard. Such a follower has everything committed before the epoch, because
-// its log extends into the epoch (KAFKA-7128), and everything committed since; and a moment ago, it had all existing records.
+// its log extends into the epoch (KAFKA-7128), and everything committed since, and it had all existing records a moment ago.
 func (r *Replica) isLevel(n coord.NodeID) bool {
 	p := r.peers[n]
 	return p != nil && p.met && !p.full && !p.lost && p.life == r.live[n] && r.now-p.level < r.cfg.Lag &&
@@ -329,7 +329,7 @@ func (r *Replica) expel(s *coord.State) bool {
 		}
 		p := r.peers[n]
 		stalled := p == nil || r.now-p.level > r.cfg.Lag || p.lost
-		// A member that has to leave remains until all newcomers have arrived, so that a move never leaves fewer copies.
+		// A member that must leave remains until all newcomers have arrived, so that a move never reduces the number of copies.
 		arrived := !slices.ContainsFunc(s.Replicas, func(m coord.NodeID) bool { return !slices.Contains(s.ISR, m) })
 		if !stalled && (slices.Contains(s.Replicas, n) || !arrived) {
 			continue

@@ -1,6 +1,6 @@
-// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, and what a copy that was away must fetch or
-// give up. It is pure: it has no clocks, files, network or goroutines. Step takes an event and returns the actions to perform, so the
-// same code runs in a simulation with thousands of faults and in a real node.
+// Package replica implements one copy of a shard as a state machine, which determines who leads, what is acknowledged, and what a copy
+// that was away must fetch or give up. It is pure: it has no clocks, files, network or goroutines. Step takes an event and returns the
+// actions to perform, so the same code runs in a simulation with thousands of faults and in a real node.
 //
 // Start from Replica. doc/cluster.md describes the protocol; comments refer to its rules as R1 to R15.
 package replica
@@ -35,7 +35,7 @@ type Config struct {
 	// MaxWaiting is the maximum number of writes awaiting acknowledgement; default 10,000.
 	MaxWaiting int
 
-	without rule // tests disable a rule to show that it is needed
+	without rule // rules that tests disable to show that they are needed
 }
 
 // rule is a set of rules.
@@ -57,7 +57,7 @@ const (
 type Meta struct {
 	// Epoch is the highest epoch the copy has seen; a state with a lower one is refused (R9).
 	Epoch uint64 `json:"epoch"`
-	// Damaged means that acknowledged records are possibly missing; the copy must not lead (R7).
+	// Damaged means that acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
 	// Aside is the reason to put the copy aside before it is replaced; empty if there is none.
 	Aside string `json:"aside,omitempty"`
@@ -83,13 +83,13 @@ type Replica struct {
 	meta Meta
 	log  wal.Extent // state once all actions are performed, but with Durable as confirmed
 	revs *Revisions // revisions of the records in log
-	gen  uint64     // generation of the log: increases when records are removed, so that late confirmations are recognised
+	gen  uint64     // generation of the log; increases when records are removed, so that late confirmations are recognised
 	now  time.Duration
 	out  []Action
 
 	commit  uint64 // all copies in sync have every record up to here
 	applied uint64 // the index has the records up to here
-	heard   uint64 // for a follower: the highest commit sent by a master
+	heard   uint64 // for a follower, the highest commit sent by a master
 
 	shard coord.Shard // last state confirmed by the coordinator
 	known bool        // whether shard is known
@@ -101,7 +101,7 @@ type Replica struct {
 	stood   uint64 // epoch for which this Replica was a candidate; it leads no other (R4)
 	cas     change
 	offline bool
-	// contacted is when offline was last set: a process that was suspended can be offline without knowing it.
+	// contacted is when offline was last set, because a process that was suspended can be offline without knowing it.
 	contacted time.Duration
 	full      bool
 	lastTick  time.Duration
@@ -116,7 +116,7 @@ type Replica struct {
 type change struct {
 	id       uint64
 	sends    int
-	inFlight bool // from sending it until the version has changed or certainly will not
+	inFlight bool // from sending the change until the version has changed or certainly will not
 	version  int64
 	state    coord.State
 	by       coord.Incarnation
@@ -154,7 +154,7 @@ type Status struct {
 	Shard      coord.Shard
 	Meta       Meta
 	Base       uint64 // the log begins after this record
-	Start      uint64 // for a master: the first record of its epoch
+	Start      uint64 // for a master, the first record of its epoch
 	End        uint64
 	Durable    uint64
 	Commit     uint64
@@ -263,7 +263,7 @@ func (r *Replica) advance() {
 
 func (r *Replica) do(a Action) { r.out = append(r.out, a) }
 
-// tick notices that the process was suspended, because timers that kept running say nothing about other nodes.
+// tick notices that the process was suspended, because timers that ran during that time say nothing about other nodes.
 func (r *Replica) tick() {
 	if gap := r.now - r.lastTick; gap > r.cfg.Lag/2 {
 		for _, p := range r.peers {
@@ -399,7 +399,7 @@ func (r *Replica) minISR() int {
 }
 
 // quarantine gives up the copy, because either its content or the master's cannot be trusted. The copy is put aside, and a new one is
-// built from the master's.
+// built from the master's copy.
 func (r *Replica) quarantine(reason string) {
 	if !r.meta.Damaged || r.meta.Aside == "" {
 		r.meta.Damaged, r.meta.Aside = true, reason
@@ -410,8 +410,8 @@ func (r *Replica) quarantine(reason string) {
 	r.do(Alarm{Reason: reason, Quarantined: true})
 }
 
-// onBehind handles an external report that the copy lacks acknowledged records: as with a damaged log, it must be put on hold before the
-// node is announced.
+// onBehind handles an external report that the copy lacks acknowledged records; as with a damaged log, the copy must be put on hold
+// before the node is announced.
 func (r *Replica) onBehind() {
 	if r.role == Master || r.meta.Damaged {
 		return

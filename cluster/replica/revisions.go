@@ -6,12 +6,12 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Revisions tracks the revisions of documents known to a copy, to decide which writes are too late. Only a master consults it, before
+// Revisions tracks the revisions of documents known to a copy, and decides which writes are too late. Only a master consults it, before
 // appending; the log then contains the accepted writes in order, and no copy has to decide again. The zero Revisions is empty. It is not
 // safe for concurrent use.
 //
-// It tracks the documents of the newest records. A write that could be older than a forgotten one is refused too, and the sender repeats
-// it with a higher revision. As a result, nothing depends on clocks, and the memory for deleted documents is bounded.
+// It remembers only the documents of the newest records. A write that could be older than a forgotten one is refused too, and the sender
+// repeats it with a higher revision. As a result, nothing depends on clocks, and the memory for deleted documents is bounded.
 type Revisions struct {
 	horizon uint64            // no record outside ring has a higher revision
 	ring    []revised         // newest records with a revision, by number
@@ -114,7 +114,7 @@ type verdict uint8
 const (
 	fresh verdict = iota // it can be appended
 	made                 // the log has exactly this write
-	late                 // the log has, or possibly had, a newer write for the document
+	late                 // the log has, or may have had, a newer write for the document
 )
 
 // judge decides what happens to a write; it accepts one without a revision. Two writes with the same revision are the same write if their

@@ -17,12 +17,12 @@ import (
 const (
 	defaultSegment  = 16 << 20
 	defaultLowWater = 64 << 20
-	newSuffix       = ".new" // of the folder where Reset builds a log
-	oldSuffix       = ".old" // of the folder it replaces
+	newSuffix       = ".new" // suffix of the folder where Reset builds a log
+	oldSuffix       = ".old" // suffix of the folder that it replaces
 )
 
 // Open opens the log in folder dir, or creates an empty one there. It cuts off a torn end and then syncs everything to disk again, since
-// writes of a dead process can exist only in memory. If records in the middle are damaged, it changes nothing and fails with a
+// a dead process's writes can exist only in memory. If records in the middle are damaged, it changes nothing and fails with a
 // CorruptError.
 func Open(dir string, o Options) (*Log, error) {
 	if o.SegmentBytes == 0 {
@@ -63,8 +63,8 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// finishReset completes an interrupted Reset, or the interrupted creation of the first log: afterwards, there is the old log, the
-// complete new one, or none. Its name is then on disk, because a rename by a dead process can exist only in memory.
+// finishReset completes an interrupted Reset, or the interrupted creation of the first log; afterwards, dir has the old log, the complete
+// new one, or none. Its name is then on disk, because a rename by a process that died may exist only in memory.
 func finishReset(dir string, o Options) error {
 	next, old := dir+newSuffix, dir+oldSuffix
 	_, err := os.Stat(dir)
@@ -184,7 +184,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	case first:
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
-		// The last segment is intact: an older one has lost its end.
+		// The last segment is intact, so an older one has lost its end.
 		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d",
 			l.extent.End, s.base)}
 	}
@@ -217,7 +217,7 @@ func (l *Log) follows(r *Record) bool {
 	return r.Seq == l.extent.End+1 && r.Epoch >= l.extent.EpochAt(l.extent.End) && r.Kind != 0
 }
 
-// mend cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged first.
+// mend cuts the last segment at its first bad byte; if the removed part had been acknowledged, it calls Damaged first.
 func (l *Log) mend(s *segment, bad *CorruptError) error {
 	lost, err := s.acknowledged(bad, l.extent.End, headerFixed+len(l.o.Shard))
 	if err != nil {
@@ -260,8 +260,8 @@ func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint6
 		return 0, err
 	}
 	if bad.Offset == 0 {
-		// The salt was lost with the header, so marks cannot be distinguished from other bytes. But records are written only after a
-		// header that is on disk.
+		// The salt was lost with the header, so marks cannot be distinguished from other bytes. Records, however, are written only after
+		// a header that is on disk.
 		if len(b) > header {
 			return end + 1, nil
 		}

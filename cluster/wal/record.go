@@ -25,7 +25,7 @@ type Record struct {
 	Seq   uint64 // 1 for a shard's first record, then without gaps
 	Epoch uint64 // of the master that appended it; never decreases
 	Kind  Kind
-	Slot  uint8  // slot of the document: its part of the site's documents
+	Slot  uint8  // slot of the document, which determines its part of the site's documents
 	Rev   uint64 // revision of the document
 	ID    string // document, at most MaxID bytes
 	// Payload must not be modified by the caller or the log.
@@ -87,7 +87,7 @@ func parse(b []byte, salt uint32) (Record, int, bool) {
 	}, frame + int(n), true
 }
 
-// AppendRecords appends records in the form exchanged between nodes: as in a log, with salt 0.
+// AppendRecords appends records in the form exchanged between nodes, which is the same as in a log, but with salt 0.
 func AppendRecords(b []byte, rs []Record) []byte {
 	for i := range rs {
 		b = rs[i].append(b, 0)

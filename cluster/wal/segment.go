@@ -95,8 +95,8 @@ func openSegment(dir string, base uint64) (*segment, error) {
 	return s, err
 }
 
-// readHeader sets the fields stored in the header. It returns the shard's name, or false if the header is damaged or its base differs
-// from that in the file name. It sets size to the length of the header.
+// readHeader reads the fields stored in the header. It returns the shard's name, or false if the header is damaged or its base differs
+// from the one in the file name. It sets size to the length of the header.
 func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, version byte, ok bool) {
 	var b [headerFixed]byte
 	if n, _ := s.file.ReadAt(b[:], 0); n < len(b) || string(b[:7]) != string(magic[:7]) {
@@ -115,8 +115,8 @@ func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, v
 	return concordat.ShardID(name), b[7], true
 }
 
-// read returns records starting with seq, which must be in the segment, up to last or the segment's end: as many as fit in about
-// maxBytes, and at least one. It reads them from disk in a single operation.
+// read returns records starting with seq, which must be in the segment, up to last or the segment's end, as many as fit in about maxBytes
+// but at least one. It reads them from disk in a single operation.
 func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	i := seq - s.base - 1
 	n := min(last-seq+1, uint64(len(s.offsets))-i)
@@ -139,8 +139,8 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// end returns where record i of the segment ends, including any mark that follows, because parsing a record stops at the end given by its
-// length.
+// end returns where record i of the segment ends, including any mark that follows it, because parsing a record stops at the end given by
+// its length.
 func (s *segment) end(i uint64) int64 {
 	if i+1 < uint64(len(s.offsets)) {
 		return s.offsets[i+1]

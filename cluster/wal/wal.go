@@ -1,8 +1,8 @@
 // Package wal is the write-ahead log of one copy of a shard. It contains the acknowledged records, which must survive.
 //
 // Start from Open. Append adds records to the current group; Sync writes the group and waits for the disk, after which records are
-// acknowledged. Read returns records by number, for an index that is behind and for other nodes. The log does not know about documents,
-// or who can write; doc/cluster.md describes every stored byte.
+// acknowledged. Read returns records by number, for an index that is behind and for other nodes. The log does not know about documents or
+// who can write; doc/cluster.md describes every stored byte.
 //
 // Marks determine the meaning of a bad record. The log never starts a group before the previous one is on disk, and records this with a
 // mark after each group. A bad record not followed by a mark belongs to a group that was never acknowledged; it is a torn write, and is
@@ -43,7 +43,7 @@ type Options struct {
 }
 
 // ErrFailed is the error of a log that failed to write, or could not be sure that it succeeded. Records confirmed by Sync are safe; the
-// others may be there or not. Reopen the log to find out.
+// others may or may not be there. Reopen the log to find out.
 var ErrFailed = errors.New("log failed")
 
 // CorruptError reports where acknowledged records are damaged, which makes the copy unusable. It wraps concordat.ErrCorrupt.
@@ -172,7 +172,7 @@ func (l *Log) leaves(free, size uint64) error {
 }
 
 // Append adds the records to the current group. They can be read immediately, and are on disk after Sync. The first record of an epoch,
-// 36 bytes long, can use the reserve, because otherwise no copy on a full disk could lead and thus be read. Errors: concordat.ErrDiskFull
+// 36 bytes long, can use the reserve; otherwise, no copy on a full disk could lead, and none could be read. Errors: concordat.ErrDiskFull
 // (nothing was added), concordat.ErrInvalid for records that do not follow the last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
@@ -294,9 +294,9 @@ func (l *Log) extentEpoch(seq uint64) uint64 {
 	return l.extent.EpochAt(seq)
 }
 
-// Read returns records starting with number from, in order: as many as fit in maxBytes, and at least one; none if from is beyond the end.
-// It fails with concordat.ErrNotFound if from is not above Base, and with a CorruptError if the disk returns bytes other than those
-// written.
+// Read returns records in order, starting with number from, as many as fit in maxBytes but at least one; it returns none if from is
+// beyond the end. It fails with concordat.ErrNotFound if from is not above Base, and with a CorruptError if the disk returns different
+// bytes from the ones written.
 func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -358,8 +358,8 @@ func (l *Log) Truncate(seq uint64) error {
 	return nil
 }
 
-// truncate removes the records after seq, newest file first, so that a crash or power failure only leaves the log shorter. flush and mu
-// must be held.
+// truncate removes the records after seq, newest file first, so that a crash or power failure leaves a shorter log without gaps. flush
+// and mu must be held.
 func (l *Log) truncate(seq uint64) error {
 	l.extent.Truncate(seq)
 	if seq >= l.written {
@@ -438,7 +438,7 @@ func (l *Log) Trim(seq uint64, keep int64) error {
 	return nil
 }
 
-// Reset empties the log: the next record is base+1, and epoch is the epoch of record base. After a crash, the log is either the old one
+// Reset empties the log; the next record is base+1, and epoch is the epoch of record base. After a crash, the log is either the old one
 // or the new one.
 func (l *Log) Reset(base, epoch uint64) error {
 	l.flush.Lock()

@@ -45,7 +45,7 @@ func (s *Session) multi(ctx context.Context, l *link, ops ...any) ([]zkclient.Mu
 	return call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
 }
 
-// refusedAt returns the index of the change in a multi that ZooKeeper refused, and why; -1 if none is known to be refused.
+// refusedAt returns the index of the change in a multi that ZooKeeper refused, and the reason; -1 if none is known to be refused.
 func refusedAt(answers []zkclient.MultiResponse) (int, error) {
 	for i, a := range answers {
 		if a.Error != nil { // changes before it have no error, and those after it have a different one
@@ -55,8 +55,8 @@ func refusedAt(answers []zkclient.MultiResponse) (int, error) {
 	return -1, nil
 }
 
-// CAS implements coord.Coordinator. ZooKeeper makes the change and checks that the incarnation's znode exists in one step, so ErrSession
-// is never a guess: if only this node believes that its session has ended, the error is ErrUnknown.
+// CAS implements coord.Coordinator. ZooKeeper makes the change and, in the same step, checks that the incarnation's znode exists, so
+// ErrSession is never a guess; if only this node believes that its session has ended, the error is ErrUnknown.
 func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
 	what := "shard " + string(id)
 	err := next.Validate()
@@ -197,7 +197,7 @@ func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord
 	return changeError("create shards", err)
 }
 
-// Nodes returns the names of all nodes that have ever been in the cluster and were not forgotten, in order.
+// Nodes returns the names of all nodes that have ever been in the cluster and have not been forgotten, in order.
 func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 	l, err := s.use()
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
 }
 
 // Forget makes a node's name available to another installation. If the node is live or in the in-sync set of a shard, it fails with
-// concordat.ErrRefused, because a new node with its name would be assumed to have every acknowledged write.
+// concordat.ErrRefused, because a new node with that name would be assumed to have every acknowledged write.
 func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	l, err := s.use()
 	if err != nil {

@@ -63,7 +63,7 @@ func (l *link) dial(network, address string, limit time.Duration) (net.Conn, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.wanted/3)
 	defer cancel()
-	// A host that is gone must cost less time than one that hangs, so the session must reach the next one before it expires.
+	// A host that is gone must cost less time than one that hangs, since the session must reach the next host before it expires.
 	connect, stop := context.WithTimeout(ctx, limit)
 	raw, err := l.open(connect, network, address)
 	stop()

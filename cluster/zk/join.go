@@ -30,8 +30,8 @@ type memory struct {
 
 const memoryFormat = 1
 
-// openMemory reads the file after ensuring that it is on disk. Writes of a dead process may exist only in memory, and ZooKeeper and the
-// node rely on them from now on.
+// openMemory ensures that the file is on disk, and reads it. Writes by a process that has since died may exist only in memory, and from
+// now on ZooKeeper and the node rely on them.
 func openMemory(path string, node coord.NodeID) (memory, error) {
 	m, err := readMemory(path, node)
 	if err != nil || m == (memory{}) {
@@ -231,7 +231,7 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 	return r, s.compare(r, seen)
 }
 
-// compare refuses a cluster other than this node's.
+// compare refuses a cluster that is not this node's.
 func (s *Session) compare(r siteRecord, seen memory) error {
 	switch {
 	case r.Site != s.o.Site:
@@ -275,8 +275,8 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	return nil
 }
 
-// known ensures that this installation has the node's name in the cluster, and that the node's file says so before the cluster does. This
-// distinguishes a node that lost its folder from one that never existed.
+// known ensures that this installation has the node's name in the cluster, and that the node's file says so before the cluster's record
+// does. This distinguishes a node that lost its folder from one that never existed.
 func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	if next.Instance == "" {
 		next.Instance, next.Node = draw(), s.o.Node

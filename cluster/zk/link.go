@@ -30,8 +30,8 @@ var (
 // Limits of one link.
 const (
 	maxCalls  = 64      // concurrent calls; any others wait
-	maxAnswer = 4 << 20 // bytes per answer: a list of names, or a znode
-	maxDirty  = 4096    // paths waiting to be reread; beyond this, everything is reread
+	maxAnswer = 4 << 20 // bytes per answer, which is a list of names or a znode
+	maxDirty  = 4096    // paths waiting to be reread; if there are more, everything is reread
 )
 
 // link is one session with ZooKeeper through one client of the library. When a session expires, the library's client automatically begins
@@ -49,7 +49,7 @@ type link struct {
 	granted  atomic.Int64  // session timeout in nanoseconds
 	up       atomic.Bool   // connected, according to the library
 	connects atomic.Int64  // number of connections so far
-	deaf     atomic.Bool   // for tests: watches report nothing
+	deaf     atomic.Bool   // watches report nothing; for tests
 	slots    chan struct{} // contains one value per call that the library has not ended
 
 	dead     chan struct{}
@@ -302,7 +302,7 @@ func readError(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
 }
 
-// changeError reports whether a failed change may have been made: possibly, unless it was not sent or ZooKeeper itself refused it.
+// changeError reports whether a failed change may have been made; it may, unless it was not sent or ZooKeeper itself refused it.
 func changeError(what string, err error) error {
 	switch {
 	case errors.Is(err, errDown), errors.Is(err, errDead), errors.Is(err, zkclient.ErrNoServer), errors.Is(err, zkclient.ErrNoAuth),

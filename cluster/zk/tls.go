@@ -9,9 +9,9 @@ import (
 	"concordat"
 )
 
-// ReadTLS returns a TLS configuration with the authorities in file ca (PEM; if empty, those of the system) and, if certificate is not
-// empty, the node's own certificate and key (PEM; if key is empty, in the same file). These are reread at each handshake, so that renewal
-// needs no restart. Errors: concordat.ErrInvalid.
+// ReadTLS returns a TLS configuration with the authorities in file ca (PEM; if empty, the system's authorities) and, if certificate is
+// not empty, the node's own certificate and key (PEM; if key is empty, in the same file). These are reread at each handshake, so that
+// renewal needs no restart. Errors: concordat.ErrInvalid.
 func ReadTLS(ca, certificate, key string) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12} // ZooKeeper 3.8 on older Java lacks TLS 1.3
 	if ca != "" {

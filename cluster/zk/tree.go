@@ -68,7 +68,7 @@ type siteRecord struct {
 	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn at random when the cluster was founded
 }
 
-// nodeRecord is the content of a znode below nodes: the installation that owns the name.
+// nodeRecord is the content of a znode below nodes, which identifies the installation that owns the name.
 type nodeRecord struct {
 	Instance string `json:"instance"` // 32 hexadecimal digits, drawn at random at its first start
 }
@@ -128,7 +128,7 @@ func decodeLive(name string, b []byte) (coord.Node, error) {
 	return n, nil
 }
 
-// ofNode reports whether an incarnation belongs to node n: the node's name, a colon, and further characters.
+// ofNode reports whether an incarnation belongs to node n, that is, consists of the node's name, a colon, and further characters.
 func ofNode(n coord.NodeID, incarnation string) bool {
 	of, _, ok := strings.Cut(incarnation, ":")
 	return ok && n != "" && of == string(n)

@@ -67,7 +67,7 @@ func (s *Session) edit(ctx context.Context, d Document, version int64, data []by
 		return 0, changeError(string(d), err)
 	}
 	if old := version + 1 - kept; old > 0 {
-		// Old versions that remain are harmless: History returns no more than the number kept.
+		// Old versions that remain are harmless, because History returns no more than the number kept.
 		_ = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(past(p, old), -1) })
 	}
 	return version + 1, nil
@@ -79,8 +79,8 @@ type Past struct {
 	Set time.Time // by the clock of ZooKeeper's leader
 }
 
-// History returns up to 100 kept versions of a document, and up to limit, newest first. Errors: concordat.ErrUnavailable, and those of
-// ctx.
+// History returns the kept versions of a document, at most 100 and at most limit, newest first. Errors: concordat.ErrUnavailable, and the
+// errors of ctx.
 func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, error) {
 	l, err := s.use()
 	if err != nil {

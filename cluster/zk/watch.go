@@ -78,7 +78,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		s.beat(ctx, l)
 	}()
 	w.begin(l)
-	// If all nodes reread everything at the same time, load would come in waves, so intervals vary.
+	// If all nodes reread everything at the same time, the load would come in waves, so intervals vary.
 	again := time.NewTicker(s.o.Reread*4/5 + rand.N(s.o.Reread*2/5))
 	defer again.Stop()
 	pause := s.o.Timeout / 20

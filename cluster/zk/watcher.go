@@ -12,7 +12,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// A watcher tracks what a session knows about the znodes, and builds views from it.
+// A watcher tracks what a session knows about the znodes and builds views from that knowledge.
 
 // entry is the content of one znode when it was read.
 type entry[T any] struct {
@@ -34,7 +34,7 @@ type watcher struct {
 	settings coord.Config
 	armed    map[string]bool // paths with a watch
 	plain    bool            // do not set watches
-	news     bool            // something known is not in any view yet
+	news     bool            // something new is not yet in any view
 }
 
 // begin switches to another link.
@@ -85,7 +85,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// checkSite returns an error if the cluster is a different one than before.
+// checkSite returns an error if the cluster has changed.
 func (w *watcher) checkSite(ctx context.Context) error {
 	w.s.mu.Lock()
 	seen := w.s.seen
@@ -94,8 +94,8 @@ func (w *watcher) checkSite(ctx context.Context) error {
 	return err
 }
 
-// checkOwn determines whether this node's entry was removed because another process with the same folder, for example a copy of it,
-// announced itself.
+// checkOwn determines whether this node's entry was removed because another process with the same folder, for example with a copy of the
+// folder, announced itself.
 func (w *watcher) checkOwn(ctx context.Context) error {
 	w.s.mu.Lock()
 	announced := w.s.announced && w.s.link == w.l
@@ -104,7 +104,7 @@ func (w *watcher) checkOwn(ctx context.Context) error {
 	if _, there := w.live[path.Base(own)]; !announced || there {
 		return nil
 	}
-	// Possibly the entry was added after the names were read, or the session ended, which only this reveals.
+	// The entry may have been added after the names were read, or the session may have ended; only this reveals which.
 	if _, err := w.l.confirm(ctx, w.s.t.root); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	return z, err
 }
 
-// missed records that p changed without a notification; its watch is lost, and has to be set again.
+// missed records that p changed without a notification; its watch is lost and must be set again.
 func (w *watcher) missed(p string) {
 	if w.armed[p] {
 		delete(w.armed, p)

@@ -30,12 +30,12 @@ import (
 type Options struct {
 	// Servers lists the host:port addresses of the ensemble's servers, 1 to 16. Names are resolved for each connection.
 	Servers []string
-	// Root is the znode that contains everything of the site; default "/concordat/" followed by the site.
+	// Root is the znode above all the site's znodes; default "/concordat/" followed by the site.
 	Root string
 	// Site and Scheme must match the cluster. An empty Scheme is not compared.
 	Site   concordat.SiteID
 	Scheme string
-	// Node names this machine. If empty, the session is an observer, which changes nothing of its own accord and cannot Announce.
+	// Node names this machine. If empty, the session is an observer, which changes nothing on its own initiative and cannot Announce.
 	Node coord.NodeID
 	// Identity is the file that records a node's cluster. The caller must hold the folder's lock. It is mandatory with Node.
 	Identity string
@@ -47,12 +47,12 @@ type Options struct {
 	TLS *tls.Config
 	// Timeout is the requested session timeout, 1 s to 5 min; default 10 s. ZooKeeper can grant a different one.
 	Timeout time.Duration
-	// Reread is how often everything is reread; default 30 s.
+	// Reread is the interval at which everything is reread; default 30 s.
 	Reread time.Duration
 	// Log receives events for the operator; nil disables logging.
 	Log *slog.Logger
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces that of net.Dialer in tests
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces net.Dialer's function in tests
 }
 
 const maxServers = 16

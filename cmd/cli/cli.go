@@ -1,5 +1,5 @@
 // Package cli contains the code that this project's commands share: exit codes and the errors that carry them, the execution of a command
-// line, the terminal that a command writes to ([Terminal]), and the site that it works on ([Site]).
+// line, and a command's terminal ([Terminal]) and site ([Site]).
 package cli
 
 import (

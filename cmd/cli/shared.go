@@ -56,7 +56,7 @@ func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instanc
 	})
 }
 
-// ReadCards returns the cards to verify against: those in the files or, without files, those known to this site.
+// ReadCards returns the cards to verify against, either from the files or, without files, from this site.
 func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
 	out := Cards{}
 	if len(files) > 0 {

@@ -19,7 +19,7 @@ import (
 	"concordat/partners"
 )
 
-// Site combines a command's terminal with the folder of the site that it works on.
+// Site combines a command's terminal with the folder of the site on which it works.
 type Site struct {
 	Terminal
 	Data       string // from --data; if empty, the folder from the environment or the user's default
@@ -63,7 +63,7 @@ func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Insta
 		return err
 	}
 	err = f(o)
-	// Do this even after an interruption, because the command has ended then too.
+	// Do this even after an interruption, because the command ends then too.
 	if kept := o.KeepAuditHead(context.WithoutCancel(ctx)); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
 		a.Warn("%v; see concordat audit verify", kept)
 	}

@@ -79,14 +79,14 @@ type adder struct {
 	a        *app
 	o        *instance.Instance
 	library  concordat.LibraryID
-	date     concordat.Date // for all documents; if empty, each document has its own date
+	date     concordat.Date // applies to all documents; if empty, each document has its own date
 	failures failures
 	bar      cli.Bar
 
 	added, replaced, unchanged, skipped, sentences int
 	owner                                          map[concordat.DocumentID]string // the file of this run that defines the ID
 
-	mu sync.Mutex // protects pending: files are read while batches are written
+	mu sync.Mutex // protects pending, because files are read while batches are written
 	// pending maps each document that is not yet durable to the record of the file that ends with it.
 	pending map[concordat.DocumentID]store.SourceState
 }

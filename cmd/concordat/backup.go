@@ -325,7 +325,7 @@ func dropKeys(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// addNamed adds the files in the site's folder that its configuration names, under the same names. An example is the files that a node
+// addNamed adds the files in the site's folder that its configuration names, under the same names. Examples are the files that a node
 // received when it joined.
 func addNamed(o *instance.Instance, m *backup.Making) error {
 	for _, f := range o.Config.Files() {

@@ -124,7 +124,7 @@ func (f openFlags) given() bool {
 		os.Getenv(instance.BackupPassphraseVariable) != ""
 }
 
-// unlock decrypts access to an encrypted backup.
+// unlock opens an encrypted backup for reading.
 func (a *app) unlock(b *backup.Backup, f openFlags) error {
 	if b.Unlocked() {
 		return nil

@@ -198,7 +198,7 @@ func (f failure) reason() string {
 // batchFailures reports unreadable files as they arrive, from several goroutines.
 type batchFailures struct {
 	failures
-	mu  sync.Mutex // guards what follows
+	mu  sync.Mutex // protects the following fields
 	err error
 }
 
@@ -209,7 +209,7 @@ func (f *batchFailures) add(name, reason string) {
 	f.err = errors.Join(f.err, f.failures.add(failure{Type: "error", Path: name, Code: code, Detail: detail}))
 }
 
-// startBatch returns the batch to work on: that of --resume, the unfinished one for the same input and options, or a new one.
+// startBatch returns the batch to work on: the one in --resume, the unfinished one for the same input and options, or a new one.
 func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags, options site.CheckOptions,
 	rules report.Rules) (store.Batch, error) {
 	if f.resume != "" {
@@ -283,8 +283,8 @@ func readManifest(path string) ([]batch.ManifestLine, error) {
 	return lines, nil
 }
 
-// batchInputs returns the files of a batch in order of name, and the hash that identifies the run: the same files with the same
-// options, whatever the order in which they were named.
+// batchInputs returns the files of a batch in order of name, and a hash that identifies the run; the same files and options, in any
+// order, have the same hash.
 func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, error) {
 	slices.SortStableFunc(files, func(a, b input) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(tables.Absolute(a.path), tables.Absolute(b.path)))

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	batchPairPages = 1000 // pairs with their own page; the tables list all pairs
-	batchPictures  = 100  // clusters with a picture
+	batchPairPages = 1000 // maximum number of pairs with their own page; the tables list all pairs
+	batchPictures  = 100  // maximum number of clusters with a picture
 )
 
 // batchWriter writes the results of a batch into a folder.
@@ -326,7 +326,7 @@ type batchPage struct {
 	Title    string
 	Overview template.HTML
 	Clusters []batchPageCluster
-	Matrix   batchMatrix // of all documents; empty if they are too many
+	Matrix   batchMatrix // all documents; empty if they are too many
 	Pairs    []batchPagePair
 	Leads    []batchPageLead
 	Many     []batch.ManyLine
@@ -349,7 +349,7 @@ type batchPageMember struct {
 	Name, Title, Author, Group, Share, Error string
 	Report                                   string
 	Cluster                                  int
-	Pairs                                    int    // pairs in its cluster that include it
+	Pairs                                    int    // number of pairs in its cluster that include it
 	Largest                                  string // the largest share in these pairs
 }
 

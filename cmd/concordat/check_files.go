@@ -43,7 +43,7 @@ type submitted struct {
 	site.Submission
 	name   string // the name of its report, if reports go to a folder
 	amid   bool   // more submissions from the same file follow
-	alone  bool   // the only submission of this run
+	alone  bool   // this is the only submission of the run
 	report *report.Report
 	failed *failure // the reason why there is no text
 	err    error    // an error that ends the command
@@ -105,7 +105,7 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 }
 
 // submissionID names a submission by its path relative to the given folder, so that reports do not reveal the location of that folder. If
-// the name is taken, the full path is used.
+// the name is taken, it uses the full path.
 func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	if c.checked[name] {
 		name = concordat.ShortName(filepath.ToSlash(path))
@@ -114,7 +114,7 @@ func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	return concordat.DocumentID(name)
 }
 
-// check checks one submission. b shows progress if that is the only one.
+// check checks one submission. b shows progress if the submission is the only one.
 func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	if s.err != nil || s.failed != nil {
 		return s

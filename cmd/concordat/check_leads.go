@@ -59,7 +59,7 @@ func (f *leadFlags) validate() error {
 	return nil
 }
 
-// filter returns the filter described by the flags. It fails if the flags filter leads but the check does not look for any.
+// filter returns the filter that the flags describe. It fails if the flags filter leads but the check does not look for any.
 func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
 	if *f != (leadFlags{}) && !asked {
 		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood select leads, but the check does not look for any: add --leads")

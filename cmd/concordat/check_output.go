@@ -61,7 +61,7 @@ func (f *outFlags) validate() error {
 	return nil
 }
 
-// isFolder reports whether path is an existing folder or one to create.
+// isFolder reports whether path is an existing folder or a folder to create.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()

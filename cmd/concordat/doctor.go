@@ -155,11 +155,11 @@ func (a *app) tellFinding(f *finding, fix bool) error {
 	return nil
 }
 
-// examine runs all checks. The checks are as independent as possible: a damaged store, for example, does not prevent an examination of
+// examine runs all checks. The checks are as independent as possible; a damaged store, for example, does not prevent an examination of
 // the keys.
 func (d *doctor) examine(ctx context.Context) error {
 	if !d.folder() {
-		return nil // no site: the other checks would only repeat this finding
+		return nil // without a site, the other checks would only repeat this finding
 	}
 	c, err := instance.LoadConfig(d.path(instance.ConfigName))
 	if err != nil {

@@ -41,10 +41,10 @@ var explained = map[string][]string{
 var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-",
 	instance.LTIKeyName + ".", instance.BackupStageName}
 
-// momentTime is the age beyond which a temporary file counts as left over from an interruption.
+// momentTime is the age beyond which a temporary file counts as left behind by an interruption.
 const momentTime = time.Hour
 
-// screeningTime is the equivalent for a screening, which can take days between two records.
+// screeningTime is the corresponding age for a screening, which can take days between two records.
 const screeningTime = 7 * 24 * time.Hour
 
 // maxUnexplained is the maximum number of files to list.

@@ -156,7 +156,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	d.partners(ctx, o, id)
 }
 
-// partners asks each active partner for the head of its audit log, which also reveals its clock.
+// partners asks each active partner for the head of its audit log, which also reveals the partner's clock.
 func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.Identity) {
 	ps, err := o.Store.Partners.Partners(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ func (d *doctor) folder() bool {
 	return true
 }
 
-// permissions looks for files that other users may read or write.
+// permissions looks for files that other users can read or write.
 func (d *doctor) permissions() {
 	n := 0
 	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName,
@@ -83,7 +83,7 @@ func (d *doctor) permissions() {
 	}
 }
 
-// remains looks for leftovers of interruptions.
+// remains looks for what interruptions have left behind.
 func (d *doctor) remains() {
 	for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
 		if _, err := os.Stat(d.path(name)); err == nil {
@@ -254,7 +254,7 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 	}
 }
 
-// clockSkew is the maximum by which the clock may lag behind its own records.
+// clockSkew is how far the clock may lag behind its own records.
 const clockSkew = 2 * time.Minute
 
 // clock compares the clock with the site's records, because a clock that was set back assigns keys to the wrong days and extends
@@ -376,7 +376,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})
 	} else {
-		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is reported as such
+		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // ensures that a lock is reported as such
 		if err == nil {
 			err = d.a.With(ctx, instance.WithIndex, func(o *instance.Instance) error {
 				st, err = o.CheckIndex(ctx, d.o.quick)

@@ -21,14 +21,14 @@ import (
 // input is a file to read, with its path on disk and its name below the given path.
 type input struct {
 	path     string
-	name     string // slash-separated and escaped (concordat.EscapeName): relative to the folder, or the base name of the file
+	name     string // slash-separated and escaped (concordat.EscapeName): relative to the folder; for a file, its base name
 	size     int64
 	modified time.Time
 	err      error // the reason why a subfolder cannot be listed
 }
 
-// walk returns the regular files of paths. It walks folders recursively, in order of name. It skips names in folders that begin with a
-// dot, unless hidden is set, and does not follow symbolic links. It also skips lock files and system files; leftOut counts everything
+// walk returns the regular files of paths. It walks folders recursively, in order of name. In folders, it skips names that begin with a
+// dot, unless hidden is set, and it does not follow symbolic links. It also skips lock files and system files; leftOut counts everything
 // skipped. A subfolder that cannot be listed yields an input with an error. A missing path is a usage error.
 func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
@@ -143,7 +143,7 @@ func (f *failures) add(e failure) error {
 	return nil
 }
 
-// err returns an error with the exit code for unreadable inputs, or nil if all could be read.
+// err returns an error with the exit code for unreadable inputs, or nil if all inputs could be read.
 func (f *failures) err() error {
 	if f.n == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	if sandbox.IsWorker() {
-		sandbox.Main() // a child process that extracts one file; does not return
+		sandbox.Main() // for a child process that extracts one file; does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program immediately

@@ -64,7 +64,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err := instance.FinishReindex(o.Dir); err != nil {
 		return err
 	}
-	// First apply to the index what a killed process has left in the log.
+	// First, apply to the index what a killed process left in its log.
 	err := cluster.Replay(ctx, filepath.Join(o.Dir, instance.IndexName, "00"))
 	var from *index.Shard
 	if err == nil {
@@ -106,8 +106,8 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Site.Scheme()})
 }
 
-// At most this many documents, or bytes of their texts, are fingerprinted at a time and recorded together in the catalogue. Each core
-// processes some of them.
+// These are the maximum numbers of documents, and of bytes of their texts, that are fingerprinted at the same time and recorded together
+// in the catalogue. Each core processes some of them.
 const (
 	anewDocuments = 200
 	anewBytes     = 4 << 20
@@ -163,7 +163,7 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 			}
 		})
 	}
-	// Bleve writes this index with a segment writer of its own, which the builder lacks.
+	// Bleve writes this index with its own segment writer, which the builder lacks.
 	to, err := index.Open(dir, options)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type renewal struct {
 	By       string               // the inputs to profiles other than the texts
 	Library  concordat.LibraryID  // the library of Document
 	Document concordat.DocumentID // the last completed document
-	Made     int                  // the number of documents up to there
+	Made     int                  // number of documents up to there
 }
 
 const renewalSetting = "reindex"

@@ -78,7 +78,7 @@ func (a *app) reportCommand() *cobra.Command {
 type readingFlags struct {
 	rules      ruleFlags
 	leads      leadFlags
-	configured bool // start from the configured rules instead of those in force
+	configured bool // start from the configured rules instead of the rules in force
 }
 
 func (f *readingFlags) add(c *cobra.Command) {

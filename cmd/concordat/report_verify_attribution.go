@@ -89,7 +89,7 @@ type attributed struct {
 // pieceBreak separates the pieces of a source's text (doc/format-report.md, Report).
 const pieceBreak = "\n[…]\n"
 
-// verifyAttribution compares a report's claims about partners with the statements that they signed, and describes any unsupported claims.
+// verifyAttribution compares a report's claims about partners with the statements that they signed, and describes the unsupported claims.
 // good contains the statements with valid signatures. Mirrors make no statements for a report, so their matches are not signed.
 func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	var r attributed

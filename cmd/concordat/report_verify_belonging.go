@@ -9,12 +9,12 @@ import (
 	"concordat"
 )
 
-// belonging checks that answers belong to a report: the report's site must have asked for them about the report's submission.
+// belonging checks that answers belong to a report, that is, that the report's site asked for them about the report's submission.
 type belonging struct {
 	asker concordat.SiteID // the site that signed the report; empty if unsigned
 	text  [sha256.Size]byte
-	jobs  map[string]bool           // the sites and jobs of answers about the submission
-	older map[concordat.SiteID]bool // the sites with an answer that does not name the submission
+	jobs  map[string]bool           // sites and jobs of answers about the submission
+	older map[concordat.SiteID]bool // sites with an answer that does not name the submission
 }
 
 // newBelonging returns the check for a site's report on the text with the given hexadecimal SHA-256. statements contains all answers in
@@ -46,7 +46,7 @@ func beginsJob(kind string) bool { return kind == kindTell || kind == kindLeads 
 func jobKey(s concordat.Statement) string { return string(s.Site) + "\x00" + string(s.Job) }
 
 // check fails if an answer with a valid signature was given to another site or about another submission. bound reports whether the answer
-// names both; older versions' answers do not.
+// names both; answers from older versions do not.
 func (b *belonging) check(s concordat.Statement) (bound bool, err error) {
 	switch {
 	case s.Asker == "":

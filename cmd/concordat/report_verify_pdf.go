@@ -14,8 +14,8 @@ import (
 	"concordat/report/pdf"
 )
 
-// verifyPDF verifies the report attached to a PDF, the signature over the whole file, and that the certificate belongs to the site. If
-// the file is not a report from this program, it fails with concordat.ErrInvalid.
+// verifyPDF verifies the report attached to a PDF and the signature over the whole file, and checks that the certificate belongs to the
+// site. If the file is not a report from this program, it fails with concordat.ErrInvalid.
 func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	s, err := pdf.Open(b)
 	if err != nil {

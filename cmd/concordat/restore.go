@@ -226,7 +226,7 @@ func (r *restoring) store(ctx context.Context) error {
 		return r.settle(path)
 	}
 	err = r.settle(path)
-	if err == nil { // from now on the site may be in use, so the database must no longer look like an incomplete restore
+	if err == nil { // from now on, the site may be in use, so the database must no longer look like an incomplete restore
 		err = filled.SetSetting(ctx, restoredSetting, "")
 	}
 	return errors.Join(err, filled.Close())

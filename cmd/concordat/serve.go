@@ -61,7 +61,7 @@ func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 			} else {
 				a.Say("serving site %s at http://%s/", st.Site, st.Listen)
 			}
-			if first != "" { // a secret: print it to the terminal, not to the log
+			if first != "" { // a secret, so print it to the terminal, not to the log
 				fmt.Fprintf(a.Stderr, "create the first administrator, within a day, at http://%s%s\n", st.Listen, first)
 			}
 			return err

@@ -44,7 +44,7 @@ func Kind(name string) string {
 // Read calls each with every document of a table. A .tsv file has two columns (id, text), three columns (id, title, text), or a first
 // line that names its columns in any order: id and text, and optionally title, author and date. A .jsonl file has the keys id, title,
 // author, text and date. Files ending in .gz or .zst are decompressed. A faulty line or a repeated ID is an error that wraps
-// concordat.ErrInvalid and names the lines. A table without documents is an *extract.Error. In either case Read passes on no documents,
+// concordat.ErrInvalid and names the lines. A table without documents is an *extract.Error. In either case, Read passes on no documents,
 // which is why it reads the table twice.
 func Read(path string, each func(site.Incoming) error) error {
 	n := 0
@@ -57,7 +57,7 @@ func Read(path string, each func(site.Incoming) error) error {
 	return scan(path, each)
 }
 
-// scan is Read in a single pass: it has already passed on the documents before a fault.
+// scan is Read in a single pass, so it has already passed on the documents before a fault.
 func scan(path string, each func(site.Incoming) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -127,10 +127,10 @@ func unpack(path string, f io.Reader) (io.Reader, func(), error) {
 	return f, func() {}, nil
 }
 
-// tsvColumns contains the columns of a .tsv file, as defined by its first line. The zero value has not seen a line yet.
+// tsvColumns contains the columns of a .tsv file, as defined by its first line. The zero value has not yet seen a line.
 type tsvColumns struct {
 	begun bool
-	named []string // nil means id, text or id, title, text
+	named []string // nil for id, text or id, title, text
 }
 
 // errHeader means that the line is a header row.

@@ -1,4 +1,4 @@
-// Package keyfile stores a site's keystore in a file: mode 0600, replaced atomically, by one writer at a time.
+// Package keyfile stores a site's keystore in a file with mode 0600, which one writer at a time replaces atomically.
 package keyfile
 
 import (
@@ -119,9 +119,9 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 	return Replace(path, b)
 }
 
-// Replace replaces the file at path with one of content b and mode 0600. It writes a new file next to it, syncs it, reads it back,
-// renames it over the old one, and syncs the folder. After a crash at any moment, either the old file or the new one exists. The old file
-// stays if the content read back is not b.
+// Replace replaces the file at path with a file that has content b and mode 0600. It writes a new file next to it, syncs it, reads it
+// back, renames it over the old one, and syncs the folder. After a crash at any moment, either the old file or the new one exists. The
+// old file stays if the content read back is not b.
 func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }

@@ -106,7 +106,7 @@ func (e *errReader) Read(p []byte) (int, error) {
 // maxScanBytes is the maximum size of a member's images in a message.
 const maxScanBytes = 96 << 20
 
-// answer reads the next message. JSON can use six bytes for one byte of text.
+// answer reads the next message. JSON can use six bytes for each byte of text.
 func (c *child) answer(o extract.Options) (answer, error) {
 	most := 6*o.MaxText + 16<<20
 	if o.MaxScans > 0 {
@@ -133,7 +133,7 @@ func (c *child) kill() {
 	time.AfterFunc(killTime, func() { _ = c.cmd.Process.Kill() })
 }
 
-// discard ends a child that is not needed, and waits for it.
+// discard ends an unneeded child and waits for it.
 func (c *child) discard() {
 	c.kill()
 	c.wait()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDown limits this process, gives up its rights, and returns the names of what the kernel granted. Limits are mandatory; the rest
-// depends on the kernel.
+// lockDown limits this process, gives up its rights, and returns the names of the restrictions that the kernel enforces. Limits are
+// mandatory; the rest depends on the kernel.
 func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	if err := setLimits(cpuSeconds, memory); err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	done := []string{"rlimit"}
 	if inNamespaces() {
 		done = append(done, "namespaces")
-		// The process gets an empty root: this directory contains only its file descriptors.
+		// The process gets an empty root, since this directory contains only its file descriptors.
 		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
 			done = append(done, "chroot")
 		}
@@ -41,7 +41,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 	return done, nil
 }
 
-// setLimits sets the resource limits. It adds the processor time already used by the start to the limit.
+// setLimits sets the resource limits. It adds the processor time already used during the start to the limit.
 func setLimits(cpuSeconds, memory int64) error {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -57,8 +57,8 @@ func setLimits(cpuSeconds, memory int64) error {
 		{unix.RLIMIT_FSIZE, 0, 0},
 		{unix.RLIMIT_CORE, 0, 0},
 		{unix.RLIMIT_NOFILE, 32, 32},
-		// Private writable memory: the Go heap and PDFium's memory. RLIMIT_AS would also count memory that the runtime reserves but never
-		// uses.
+		// This limits private writable memory, that is, the Go heap and PDFium's memory. RLIMIT_AS would also count memory that the
+		// runtime reserves but never uses.
 		{unix.RLIMIT_DATA, data, data},
 	} {
 		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: l.soft, Max: l.max}); err != nil {

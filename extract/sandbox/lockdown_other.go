@@ -2,5 +2,5 @@
 
 package sandbox
 
-// lockDown adds nothing here to the parent's time limit and the reader's memory limit.
+// lockDown does nothing here; only the parent's time limit and the reader's memory limit apply.
 func lockDown(_, _ int64) ([]string, error) { return nil, nil }

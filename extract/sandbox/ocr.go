@@ -75,7 +75,7 @@ func (o OCR) page(ctx context.Context, png []byte) (string, error) {
 		return "", err
 	}
 	text, readErr := io.ReadAll(io.LimitReader(out, maxPageText))
-	_, _ = io.Copy(io.Discard, out) // so that the program can end
+	_, _ = io.Copy(io.Discard, out) // drain the output so that the program can end
 	if err := errors.Join(cmd.Wait(), readErr); err != nil {
 		return "", err
 	}
@@ -142,7 +142,7 @@ func (o OCR) recognise(ctx context.Context, it Item) Item {
 	return it
 }
 
-// insert inserts the text of a page before that of the next page, and moves later places and flags.
+// insert inserts the text of a page before the next page's text, and moves later places and flags.
 func insert(r *extract.Result, page int, text string) {
 	at, k := len(r.Text), len(r.Places)
 	for i, p := range r.Places {

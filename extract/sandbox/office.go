@@ -48,7 +48,7 @@ var (
 	ErrUnconfined = errors.New("this system cannot confine LibreOffice: it needs Linux 5.13 with Landlock and seccomp")
 )
 
-// officeFilters maps file extensions to LibreOffice's own readers: a file is read in the format of its extension, or not at all.
+// officeFilters maps file extensions to LibreOffice's own readers; a file is read in the format of its extension or not at all.
 var officeFilters = map[string]string{".docx": "MS Word 2007 XML", ".odt": "writer8"}
 
 // Converts reports whether an Office can convert files with this name to PDF.

@@ -157,7 +157,7 @@ func allowPath(rules int, path string, rights uint64) error {
 	return nil
 }
 
-// deniedToOffice lists calls that Landlock allows but the conversion of a file does not need: those that reach other processes, the
+// deniedToOffice lists calls that Landlock allows but the conversion of a file does not need: calls that reach other processes, the
 // kernel's settings and namespaces, ways around a filter, and changes to the rights, owners, attributes and times of files.
 var deniedToOffice = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
@@ -174,8 +174,8 @@ var deniedToOffice = []int{
 	unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR,
 }
 
-// forbidToOffice installs a filter for this thread: no sockets except local streams, which it cannot connect, no signals to other
-// processes or changes to their limits, no new process or namespace, and none of deniedToOffice.
+// forbidToOffice installs a filter for this thread that allows no sockets except local streams, which it cannot connect, no signals to
+// other processes or changes to their limits, no new process or namespace, and none of deniedToOffice.
 func forbidToOffice() error {
 	const bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	const otherCalls = 0x40000000 // x32, a second set of numbers for the same calls

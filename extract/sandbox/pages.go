@@ -13,7 +13,7 @@ import (
 type pageRequest struct {
 	Number int `json:"number"` // 0 for the letters of all pages
 	Width  int `json:"width"`  // width of the image in pixels
-	Count  int `json:"count"`  // number of pages from Number on, without images; 0 for one page with its image
+	Count  int `json:"count"`  // number of pages starting with Number, without images; 0 for one page with its image
 }
 
 // pages reports whether a answers a pageRequest.

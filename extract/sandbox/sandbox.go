@@ -1,6 +1,6 @@
 // Package sandbox extracts untrusted files in child processes of the same binary.
 //
-// Start from [New], which creates a [Runner], whose File method returns the text of one file, or of every member of an archive. Each file
+// Start from [New], which creates a [Runner]. Its method File returns the text of one file, or of every member of an archive. Each file
 // gets its own child, started and warmed up in advance. The child limits its own processor time, memory and output, and gives up the
 // right to open files, sockets and programs if the kernel can enforce that. It then reads the file from its standard input, and ends. If
 // a child crashes, hangs or is killed, the result is one typed error for that one file.
@@ -28,9 +28,9 @@ import (
 
 // Options configure a Runner. A zero field selects its default.
 type Options struct {
-	// Extract contains the limits of extraction. Its PDF field is ignored: children have their own.
+	// Extract contains the limits of extraction. Its PDF field is ignored, because children have their own.
 	Extract extract.Options
-	// CacheDir is the folder for the compiled PDFium, with which a child starts in about a tenth of a second; without it, every child
+	// CacheDir is the folder for the compiled PDFium, which lets a child start in about a tenth of a second; without it, every child
 	// spends some seconds on compilation. Its content is executed, so no one else must be able to write there.
 	CacheDir string
 	// Wall is the time limit for one file; default 2 minutes.
@@ -41,8 +41,8 @@ type Options struct {
 	Memory int64
 	// Warm is the number of children of each kind kept ready; default 1, negative for none.
 	Warm int
-	// Files is the number of files to be read, if known; no more children than that are started. The default, 0, means unknown, as in a
-	// service: New then also waits for a child with PDFium, and fails if that cannot start.
+	// Files is the number of files to be read, if known; no more than that many children are started. The default, 0, means unknown, as
+	// in a service: New then also waits for a child with PDFium, and fails if that cannot start.
 	Files int
 	// Executable is the program to run as child; default the running program.
 	Executable string
@@ -115,8 +115,8 @@ type Runner struct {
 	closed bool
 }
 
-// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as the rest of a child's start, so only children
-// that get a PDF, or a file that turned out to contain one, load it.
+// kind distinguishes the two kinds of children. Loading PDFium takes ten times as long as the rest of a child's start, so a child loads
+// it only for a PDF, or for a file that turned out to contain one.
 type kind int
 
 const (
@@ -244,8 +244,8 @@ func (r *Runner) take(k kind, again bool) (*child, error) {
 	return c, nil
 }
 
-// File extracts the file at path, which items name as concordat.EscapeName does. The items report faults of the file; the error reports a
-// fault of the machine, or comes from ctx.
+// File extracts the file at path; items name the file as concordat.EscapeName does. The items report faults of the file; the error
+// reports a fault of the machine, or comes from ctx.
 func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
 	name := concordat.EscapeName(path)
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
@@ -293,8 +293,9 @@ func Head(path string) []byte {
 // IsPDF reports whether a file with this head is a PDF.
 func IsPDF(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }
 
-// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice that if src is an io.Seeker. A file
-// that turns out to contain a PDF is then reread by a child with PDFium. Files from other sources go to such a child immediately.
+// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice that if src is an io.Seeker. If the
+// file turns out to contain a PDF, a child with PDFium rereads it. If src is not an io.Seeker, such a child reads the file from the
+// start.
 func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
 	switch {
@@ -392,7 +393,7 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
 }
 
-// answer is one message from a child: a member, the end of the members, or a request that a child with PDFium read the file from the
+// answer is one message from a child: a member, the end of the members, or a request to have a child with PDFium read the file from the
 // beginning.
 type answer struct {
 	Item     *Item `json:"item,omitempty"`

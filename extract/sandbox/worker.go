@@ -21,8 +21,8 @@ func IsWorker() bool {
 	return len(os.Args) == 2 && (os.Args[1] == workerArg || os.Args[1] == officeArg)
 }
 
-// Main runs the child: it serves one file, or becomes LibreOffice, and ends the process. When the parent dies, its end of standard input
-// closes, which also ends a child that is serving a file; the kernel ends LibreOffice.
+// Main runs the child, which serves one file or becomes LibreOffice, and then ends the process. The child's standard input closes when
+// the parent dies, which also ends a child that is serving a file; LibreOffice is ended by the kernel.
 func Main() {
 	if os.Args[1] == officeArg {
 		fmt.Fprintln(os.Stderr, officeArg+":", becomeOffice(os.Stdin))
@@ -91,14 +91,14 @@ func serve(in io.Reader, out io.Writer) error {
 	return w.Flush()
 }
 
-// endWithParent ends the process when the parent's side of standard input is closed. It runs as long as the process does.
+// endWithParent ends the process when the parent closes its side of standard input. It runs as long as the process does.
 func endWithParent(in io.Reader) {
 	var b [1]byte
 	_, _ = in.Read(b[:])
 	os.Exit(1)
 }
 
-// prepare gives up every unnecessary right. Before that, while files can still be opened, it loads PDFium if needed.
+// prepare gives up every right that the child does not need. Before that, while files can still be opened, it loads PDFium if needed.
 func prepare(s setup) (extract.Options, ready) {
 	o := s.Extract
 	if s.PDF {

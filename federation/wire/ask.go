@@ -141,7 +141,7 @@ func (c *coder) closeness(v *concordat.Closeness) {
 	}
 }
 
-// nearBits is the distance up to which a match in version 1 was near.
+// nearBits is the maximum distance of a near match in version 1.
 const nearBits = 20
 
 func (c *coder) epochAnswer(t *EpochAnswer) {
@@ -157,7 +157,7 @@ func AppendAnswer(b []byte, t *EpochAnswer) ([]byte, error) {
 }
 
 // ParseAnswer parses a payload, including earlier versions, because reports keep answers as they were signed. Indexes of documents and
-// libraries are within bounds; those of sentences are below MaxAsked.
+// libraries are within bounds; indexes of sentences are below MaxAsked.
 func ParseAnswer(b []byte) (*EpochAnswer, error) {
 	var t EpochAnswer
 	if err := read(b, "tell", func(c *coder) { c.epochAnswer(&t) }); err != nil {

@@ -193,7 +193,7 @@ const (
 	noTime   = math.MinInt64
 	leastMs  = -62135596800000
 	maxMs    = 253402300799999
-	maxNames = 512 // in bytes: the longest identity (doc/operations.md)
+	maxNames = 512 // in bytes, the longest identity (doc/operations.md)
 )
 
 func (c *coder) time(t *time.Time) {
@@ -222,7 +222,7 @@ func (c *coder) time(t *time.Time) {
 	*t = time.UnixMilli(ms).UTC()
 }
 
-// name codes an identity: valid UTF-8 of least to maxNames bytes, prefixed with a two-byte length.
+// name codes an identity as valid UTF-8 of least to maxNames bytes, prefixed with a two-byte length.
 func name[S ~string](c *coder, s *S, least int) {
 	n := len(*s)
 	if !c.reading && (n < least || n > maxNames) {

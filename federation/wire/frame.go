@@ -43,7 +43,7 @@ func (c *coder) auditHead(h *Head) {
 	c.bytes(h.Signature[:])
 }
 
-// Request is the content of a sealed request: the payload, and the data added by the transport.
+// Request is the content of a sealed request, which is the payload and the data added by the transport.
 type Request struct {
 	Card    uint64 // serial of the sender's card
 	Known   uint64 // serial of the recipient's card known to the sender

@@ -114,7 +114,7 @@ func AppendLeadAnswer(b []byte, t *concordat.LeadAnswer) ([]byte, error) {
 	return write(b, "leads", func(c *coder) { c.leadAnswer(t) })
 }
 
-// ParseLeadAnswer reads a payload. Indexes of libraries, documents and places are within bounds; those of cells are below MaxLeadCells.
+// ParseLeadAnswer reads a payload. Indexes of libraries, documents and places are within bounds; indexes of cells are below MaxLeadCells.
 func ParseLeadAnswer(b []byte) (*concordat.LeadAnswer, error) {
 	var t concordat.LeadAnswer
 	if err := read(b, "leads", func(c *coder) { c.leadAnswer(&t) }); err != nil {

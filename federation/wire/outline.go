@@ -9,7 +9,7 @@ import (
 
 // Limits of the later rounds. The text of a reveal is a passage, or a chapter at most.
 const (
-	maxPicked   = math.MaxUint16 // documents, spans or passages per request
+	maxPicked   = math.MaxUint16 // maximum documents, spans or passages per request
 	maxPassage  = 1 << 20        // bytes per text
 	maxReason   = 4096
 	maxUnitWord = math.MaxUint16
@@ -85,8 +85,8 @@ func (c *coder) outline(o *concordat.Outline) {
 	})
 }
 
-// wordSet codes an ascending set of hashes of the given number of bits: their count, then the hashes without gaps, highest bit first,
-// padded with zero bits to a whole byte.
+// wordSet codes an ascending set of hashes of the given number of bits as their count and then the hashes without gaps, highest bit
+// first, padded with zero bits to a whole byte.
 func (c *coder) wordSet(words *[]uint16, bits int) {
 	n := len(*words)
 	c.num(&n, 2, maxUnitWord)

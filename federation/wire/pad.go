@@ -13,7 +13,7 @@ import (
 	"concordat"
 )
 
-// Order returns a permutation of 0 to n-1 that depends only on key: the order of sentences in a padded ask. Without the key, 32 bytes, it
+// Order returns the order of sentences in a padded ask, a permutation of 0 to n-1 that depends only on key. Without the 32-byte key, it
 // looks uniformly random. It is Fisher and Yates' shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in
 // counter mode, without modulo bias.
 func Order(key [32]byte, n int) []int {
@@ -42,7 +42,7 @@ func Order(key [32]byte, n int) []int {
 	return order
 }
 
-// Pad returns a copy of a with dummies added up to [concordat.Padded], in the order given by Order for key: position p contains sentence
+// Pad returns a copy of a with dummies added up to [concordat.Padded], in the order given by Order for key. Position p contains sentence
 // order[p] of a, or a dummy if a has no such sentence. A dummy is a uniformly random fingerprint from random, with the gate of a random
 // sentence, so neither distinguishes it from real sentences.
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
@@ -67,14 +67,14 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 		if err != nil {
 			return nil, nil, err
 		}
-		// 64 bits over at most 8192: the bias is below 2^-50.
+		// 64 bits over at most 8192, so the bias is below 2^-50.
 		of := binary.BigEndian.Uint64(b[concordat.FingerprintBytes:]) % uint64(n)
 		v.Sentences[p] = concordat.AskedSentence{Fingerprint: f, Gate: a.Sentences[of].Gate}
 	}
 	return &v, order, nil
 }
 
-// Restore converts t, the answer to a padded ask, to the answer without dummies: sentences get the caller's n numbers, and hits of
+// Restore converts t, the answer to a padded ask, to the answer without dummies. Sentences get the caller's n numbers, and hits of
 // dummies are removed, as are documents without other hits. If t contains only numbers of matches, chance matches of dummies cannot be
 // removed. If t has a sentence that was not in the ask, Restore fails.
 func Restore(t *concordat.SiteAnswer, order []int, n int) error {

@@ -23,8 +23,8 @@ type robotsRule struct {
 // maxRules is the maximum number of rules read.
 const maxRules = 10_000
 
-// parseRobots reads the rules for the client with the given name: those of the groups with that name or, if there are none, those of the
-// groups for all clients.
+// parseRobots reads the rules for the client with the given name. These are the rules of the groups with that name or, if there are none,
+// of the groups for all clients.
 func parseRobots(text []byte, name string) *robots {
 	var own, all robots
 	named := false
@@ -81,7 +81,8 @@ func (r *robots) add(key, value string) {
 	r.rules = append(r.rules, robotsRule{value, key == "allow"})
 }
 
-// allows reports whether an address may be read. The longest matching rule decides; if two are equally long, the one that allows access.
+// allows reports whether an address may be read. The longest matching rule decides; if two are equally long, the one that allows access
+// decides.
 func (r *robots) allows(u *url.URL) bool {
 	target := u.Path
 	if target == "" {

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// Access is who may read the text of a work according to its repository.
+// Access states who may read the text of a work, according to its repository.
 type Access int
 
 // The kinds of access.
@@ -118,7 +118,7 @@ func (b *builder) done() Description {
 	return b.d
 }
 
-// rank orders pages, those of the repository's host first.
+// rank orders pages, with pages on the repository's host first.
 func (b *builder) rank(page string) int {
 	u, err := url.Parse(page)
 	switch {
@@ -167,7 +167,7 @@ func (b *builder) creator(name string, ids ...string) {
 	*all = append(*all, c)
 }
 
-// date records the date of the work: the first value that can be parsed as a date.
+// date records the date of the work, which is the first value that can be parsed as a date.
 func (b *builder) date(text string) {
 	if end, ok := strings.CutPrefix(text, "info:eu-repo/date/embargoEnd/"); ok {
 		b.embargo(end)
@@ -202,7 +202,7 @@ func (b *builder) available(text string) {
 	}
 }
 
-// rights reads a rights statement: who may read the text (info:eu-repo and COAR Access Rights 1.0), and the licence.
+// rights reads a rights statement, which states who may read the text (info:eu-repo and COAR Access Rights 1.0), and the licence.
 func (b *builder) rights(words string) {
 	lower := strings.ToLower(words)
 	is := func(all ...string) bool {

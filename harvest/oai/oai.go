@@ -253,8 +253,8 @@ func Read(b []byte) (*Page, error) {
 	return p, nil
 }
 
-// lastOf returns the end of a page's last record: the position of the token after it, or the end of the list. It does not search within
-// the record, where the protocol's keywords can occur as text.
+// lastOf returns the end of a page's last record, which is the position of the token after it, or the end of the list. It does not search
+// within the record, where the protocol's keywords can occur as text.
 func lastOf(ends [][]int, b []byte) int {
 	last := ends[len(ends)-1]
 	if i := len(ends) - 2; i >= 0 && bytes.HasPrefix(b[last[0]:], []byte("</")) && !bytes.HasPrefix(b[ends[i][0]:], []byte("</")) {

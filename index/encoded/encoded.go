@@ -1,8 +1,8 @@
 // Package encoded stores, in a separate index, an encoder's vectors for the sentences of a site's documents. The main type is [Index].
 //
-// The index is derived from the documents: it can be rebuilt after a loss and is rebuilt for a different model. It finds documents by the
-// cells of their vectors and ranks them by the vectors themselves, stored with four bits per component. It contains no text; but since a
-// vector hints at its sentence, it is deleted with the document.
+// The index is derived from the documents, so it can be rebuilt after a loss, and is rebuilt for a different model. It finds documents by
+// the cells of their vectors and ranks them by the vectors themselves, stored with four bits per component. It contains no text, but
+// since a vector hints at its sentence, the vector is deleted with the document.
 package encoded
 
 import (
@@ -28,7 +28,7 @@ type Options struct {
 	Space *meaning.Space
 	// Recipe identifies the encoder: everything besides the texts that determines the vectors.
 	Recipe string
-	Log    *slog.Logger // reports when an index is rebuilt; nil: no logging
+	Log    *slog.Logger // reports when an index is rebuilt; nil disables logging
 }
 
 // Index stores documents' vectors. It is safe for concurrent use.
@@ -88,14 +88,14 @@ type Document struct {
 }
 
 // Begin begins a round of reading documents and putting their vectors. Until the next Begin, Put skips documents deleted since, because
-// their vectors could be of a deleted text.
+// their vectors could come from a deleted text.
 func (x *Index) Begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.gone = map[concordat.Ref]bool{}
 }
 
-// Put stores vectors. Each document replaces the one with the same Ref. The vectors are durable on return.
+// Put stores vectors. Each document replaces the one with the same Ref. They are durable when Put returns.
 func (x *Index) Put(ctx context.Context, documents ...Document) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()

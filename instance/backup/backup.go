@@ -3,7 +3,7 @@
 // A backup consists of a manifest, a folder with the state at one moment, and originals named by hash. The manifest is replaced last, so
 // after a crash or on a full disk the folder contains either the whole previous backup or none. Existing originals are not copied again.
 // A list in the format of sha256sum -c contains the SHA-256 of every file, and the manifest contains the hash of the list. The package
-// does not depend on the store or the index: its caller copies them into the state's folder.
+// does not depend on the store or the index; its caller copies them into the state's folder.
 //
 // An encrypted backup (BeginEncrypted) has the same files in encrypted form. Its list covers the encrypted bytes, so anyone without the
 // key can still verify that nothing is missing or damaged. A second, encrypted list contains their names and the hashes of their
@@ -31,8 +31,8 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
-	// FormatShards is the format of a backup of several shards. It differs so that earlier versions do not mistake the backup for one of
-	// a single shard.
+	// FormatShards is the format of a backup of several shards. It differs so that earlier versions do not mistake the backup for a
+	// backup of a single shard.
 	FormatShards = 2
 	// FormatEncrypted is the format of an encrypted backup, of one or several shards.
 	FormatEncrypted = 3
@@ -207,7 +207,7 @@ type Fault struct {
 }
 
 // Verify reads all files and returns those that are missing or altered. For an encrypted backup, it compares the encrypted bytes and,
-// after Unlock, also their contents. If progress is not nil, Verify calls it with the number of bytes read. It fails if the manifest and
+// after Unlock, their contents too. If progress is not nil, Verify calls it with the number of bytes read. It fails if the manifest and
 // the lists do not match, or if progress returns an error.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	// Check the lists as a whole first, since a damaged list proves nothing about files.

@@ -21,8 +21,8 @@ import (
 const (
 	encryptedSuffix = ".age"
 	damagedSuffix   = ".damaged" + encryptedSuffix
-	contentsName    = "contents" + encryptedSuffix // in the state's folder: the list of contents
-	identityName    = "identity" + encryptedSuffix // in the same folder: the identity, encrypted with a passphrase
+	contentsName    = "contents" + encryptedSuffix // list of contents, in the state's folder
+	identityName    = "identity" + encryptedSuffix // identity, encrypted with a passphrase, in the same folder
 
 	maxIdentity = 64 << 10
 	maxEntry    = 4*maxPath + 256 // maximum length in bytes of a line of the contents
@@ -38,8 +38,8 @@ var (
 // Encrypt specifies how to encrypt a backup.
 type Encrypt struct {
 	Recipients crypto.Recipients
-	// Names is the key for computing the names of originals. Without it, it is impossible to determine whether the backup contains a
-	// particular file. Successive backups in a folder share originals as long as the key is the same.
+	// Names is the key for computing the names of originals. Without it, no one can determine whether the backup contains a particular
+	// file. Successive backups in a folder share originals as long as the key is the same.
 	Names [32]byte
 	// Identity, if not empty, is the identity of the only recipient, encrypted with a passphrase; see crypto.NewLockedIdentity. The
 	// passphrase then opens the backup.
@@ -197,8 +197,8 @@ func (m *Making) writeContents() error {
 	return nil
 }
 
-// LockedIdentity returns the identity that opens the backup with its passphrase. It fails with ErrLocked if the backup is encrypted to
-// recipients with identities elsewhere.
+// LockedIdentity returns the identity that opens the backup, encrypted with the backup's passphrase. It fails with ErrLocked if the
+// backup is encrypted to recipients with identities elsewhere.
 func (b *Backup) LockedIdentity() ([]byte, error) {
 	if b.Manifest.Encryption == nil || !b.Manifest.Encryption.Passphrase {
 		return nil, ErrLocked

@@ -182,7 +182,7 @@ func originalPath(hash string) string {
 	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
 }
 
-// Finish hashes the state, writes the list, and replaces the manifest after setting its fields from State on. It then removes the
+// Finish hashes the state, writes the list, and replaces the manifest after setting State and the fields after it. It then removes the
 // previous state and obsolete originals.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
 	add := m.addState

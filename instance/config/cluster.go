@@ -5,7 +5,7 @@ type Cluster struct {
 	Node        string // name of this machine, unique within the site
 	Zone        string
 	Listen      string // host and port for the other nodes
-	Address     string // host and port at which other nodes reach it; default: Listen
+	Address     string // host and port at which other nodes reach it; by default, Listen
 	Coordinator string // address; empty if the site has one machine
 }
 

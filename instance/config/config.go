@@ -1,4 +1,4 @@
-// Package config reads the configuration of a site: one YAML file, overlaid by the environment.
+// Package config reads the configuration of a site from one YAML file, overlaid by the environment.
 //
 // Start from [Load]. It reports all faults at once, each with its line and key, and records the origin of each value. doc/config.md lists
 // every key with its unit, its default and whether it can change while the site runs; a test compares it with the code.

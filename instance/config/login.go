@@ -39,7 +39,7 @@ type Provider struct {
 	ClientID      string
 	ClientSecret  Secret
 	Scopes        []string          // besides openid
-	RoleClaim     string            // name of the claim with the role; empty: everyone gets DefaultRole
+	RoleClaim     string            // name of the claim with the role; if empty, everyone gets DefaultRole
 	Roles         map[string]string // value of the claim to role
 	DefaultRole   string            // for people not covered by Roles; if empty, they are refused
 	AccountClaim  string            // claim whose value names a new account
@@ -89,7 +89,7 @@ const (
 	maxSecret    = 4096 // bytes
 )
 
-// roleNames lists the roles that a provider's claims may assign: the values of store.Role, as a test ensures.
+// roleNames lists the roles that a provider's claims may assign; a test ensures that they are the values of store.Role.
 var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
 
 // SecretEnv returns the variable with a provider's client secret.

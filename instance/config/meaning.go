@@ -21,11 +21,11 @@ func (m *Meaning) Indexed() bool { return m.Index != IndexOff }
 
 // Encoder configures the encoder that verifies leads. All values of a loaded configuration are in range.
 type Encoder struct {
-	Run                         string // EncoderAuto or EncoderOff: whether the site itself runs an encoder
+	Run                         string // EncoderAuto or EncoderOff, depending on whether the site itself runs an encoder
 	Command                     string // used instead of the installed package
 	Memory                      int64  // memory of the encoder in bytes
 	Processors                  int
-	URL, Model, Prefix, KeyFile string // empty URL: no server
+	URL, Model, Prefix, KeyFile string // if URL is empty, there is no server
 	Batch                       int
 	Timeout                     time.Duration
 	Dimensions                  int

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// People configures who may use the pages and how much, and what submitters see.
+// People configures who may use the pages, within what quotas, and what submitters see.
 type People struct {
 	Public      bool           // anyone may create an account and submit
 	Proxies     []netip.Prefix // proxies trusted to state a caller's address
@@ -15,7 +15,7 @@ type People struct {
 	From        string // when they see it: done, verdict or signed
 	// Quota applies to all accounts, and OpenQuota to self-registered ones; 0 means no limit.
 	Quota, OpenQuota Quota
-	// Queue is the maximum number of open checks of all public accounts together, Accounts the maximum number of such accounts, and
+	// Queue is the maximum number of open checks of all public accounts together, Accounts the maximum number of public accounts, and
 	// Registrations the maximum number of accounts created per day from one address.
 	Queue, Accounts, Registrations int
 	// Calls is the maximum number of API calls per minute with one token, and from one address.

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Origin is the source of a value. The zero Origin represents the default.
+// Origin is the origin of a value. The zero Origin represents the default.
 type Origin struct {
 	File string
 	Line int    // line in File

@@ -15,7 +15,7 @@ import (
 // Template defines the sections of documents in a library.
 type Template struct {
 	Name     string
-	Path     string    // of the file with the sections, absolute; empty: the configuration itself
+	Path     string    // absolute path of the file with the sections; empty if they are in the configuration itself
 	Sections []Section // at least one; a name may occur several times, with several headings
 }
 

@@ -121,7 +121,7 @@ func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 			err = json.Unmarshal(raw, &sig)
 		}
 		if again, e := json.Marshal(sig); err == nil && (e != nil || !bytes.Equal(again, raw)) {
-			err = errors.New("it does not have the form of a signature") // only one spelling is accepted: every byte of a report counts
+			err = errors.New("it does not have the form of a signature") // only one spelling is accepted; every byte of a report counts
 		}
 		if err != nil {
 			return nil, [32]byte{}, fmt.Errorf("signature of the file: %w: %v", concordat.ErrInvalid, err)

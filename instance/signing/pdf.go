@@ -24,12 +24,12 @@ import (
 	"concordat/store"
 )
 
-// Pages holds everything but the report that the pages of a PDF report need.
+// Pages holds everything that the pages of a PDF report need besides the report.
 type Pages struct {
 	Site                 string // display name
 	program              string // version of the program
 	notes                []pdf.Note
-	Certificate, KeyFile string // file names; empty: the site's own key
+	Certificate, KeyFile string // file names; empty for the site's own key
 }
 
 // PagesOf returns the Pages for a site's configuration and a program version.
@@ -58,7 +58,7 @@ func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, 
 			}
 		case pdf.NoteComment, pdf.NoteSignOff:
 		default:
-			continue // a change of the rules: the report shows the rules themselves
+			continue // for a change of the rules, the report shows the rules themselves
 		}
 		out = append(out, n)
 	}

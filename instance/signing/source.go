@@ -23,8 +23,8 @@ type Source struct {
 // NewSource returns a site's Source. find returns the site's identity, or nil if nothing is to be signed.
 func NewSource(find func() (*crypto.Identity, error)) *Source { return &Source{find: find} }
 
-// signerAge is how long a process keeps signing with keys from the keystore before it checks for new ones: opening the keystore costs
-// memory and time, and keys change.
+// signerAge is how long a process signs with the keys that it has before it checks the keystore for new ones, because opening it costs
+// memory and time.
 const signerAge = time.Hour
 
 // current returns the current signer, or nil if there is none.

@@ -15,7 +15,7 @@ type Sample struct {
 // learnRounds is how often learning moves the points of cells to the mean of their nearest samples.
 const learnRounds = 20
 
-// Cells returns encoded cells learned from samples, with a notice of their origin. The same samples in the same order give the same
+// Cells returns encoded cells learned from samples, with a notice of their origin. The same samples in the same order yield the same
 // bytes.
 func Cells(samples []Sample, notice string) []byte {
 	p := &meaning.CellParts{Notice: notice}

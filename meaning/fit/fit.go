@@ -1,7 +1,7 @@
 // Package fit learns how to divide a model's vectors into cells. [Space] makes the space for indexing an encoder's vectors, from its
 // vectors of [Sentences]; [Cells] makes cells for vectors of the table's size.
 //
-// The same vectors give the same bytes. Learning a space takes several seconds for vectors of 384 numbers, and a minute or more for
+// The same vectors yield the same bytes. Learning a space takes several seconds for vectors of 384 numbers, and a minute or more for
 // 1,024.
 package fit
 
@@ -37,7 +37,7 @@ var Sentences = sync.OnceValues(func() ([]string, error) {
 	return strings.Split(strings.TrimSpace(string(text)), "\n"), nil
 })
 
-// Minimum and maximum size of a model's vectors: learning time grows with the third power of the size.
+// Minimum and maximum size of a model's vectors; learning time grows with the third power of the size.
 const (
 	leastModel = meaning.Dimensions
 	mostModel  = 2048
@@ -57,8 +57,8 @@ func probesOf[T any](all []T) []T {
 	return out
 }
 
-// Space returns the encoded space of a model, learned from its vectors of texts: its axes are the principal axes of the vectors minus the
-// mean of their script. It fails with concordat.ErrInvalid if the vectors have too few or too many dimensions.
+// Space returns the encoded space of a model, learned from its vectors of texts; the space's axes are the principal axes of the vectors
+// minus the mean of their script. It fails with concordat.ErrInvalid if the vectors have too few or too many dimensions.
 func Space(texts []string, vectors [][]float32) ([]byte, error) {
 	if len(texts) == 0 || len(vectors) != len(texts) {
 		return nil, fmt.Errorf("%d vectors of %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)

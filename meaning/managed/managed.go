@@ -36,7 +36,7 @@ const (
 // Status is the state of a process.
 type Status struct {
 	Phase    Phase
-	PID      int  // 0: no process
+	PID      int  // 0 if there is no process
 	Alone    bool // whether it runs without a network
 	Restarts int  // number of restarts
 	Err      error
@@ -52,7 +52,7 @@ type Options struct {
 	Command []string
 	// Remote configures the requests. This package sets the address and the key.
 	Remote     remote.Options
-	Memory     int64 // bytes of address space; 0: DefaultMemory
+	Memory     int64 // bytes of address space; 0 means DefaultMemory
 	Processors int   // 0 means 1
 	Log        *slog.Logger
 }
@@ -360,7 +360,7 @@ func (p *process) start(ctx context.Context, said io.Writer) (*exec.Cmd, error) 
 	panic("unreachable: the last attempt returns")
 }
 
-// launch starts c with the processors that it may use: a process that was restricted afterwards could already have counted all of them.
+// launch starts c restricted to the processors that it may use; a process restricted afterwards could already have counted all of them.
 func (p *process) launch(c *exec.Cmd) error {
 	if !p.packaged { // the package's program runs one thread per processor that it may use
 		defer confine(p.processors)()

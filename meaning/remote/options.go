@@ -16,8 +16,8 @@ type Options struct {
 	// Socket is the path of a Unix socket on which the server listens; URL then only supplies the path of requests. If empty, the host of
 	// URL is used.
 	Socket string
-	Model  string // model name to send; empty: none
-	Key    string // bearer token; empty: none
+	Model  string // model name to send; empty for none
+	Key    string // bearer token; empty for none
 	// Prefix precedes each text, as some models require; E5 models need "query: ".
 	Prefix string
 	// Batch is the maximum number of texts per request, 1 to 1024; the default is 32.

@@ -40,7 +40,7 @@ const (
 	atOnce       = 2       // concurrent requests of an Encoder
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
-	// maxText is the maximum length of a text in bytes: longer texts are truncated, since models read only a few hundred words.
+	// maxText is the maximum length of a text in bytes; longer texts are truncated, since models read only a few hundred words.
 	maxText = 8 << 10
 )
 
@@ -115,7 +115,7 @@ func (e *Encoder) Spent() Spent {
 	return e.spent
 }
 
-// Recipe returns a string that identifies everything besides the texts that determines the vectors: encoders with equal recipes produce
+// Recipe returns a string that identifies everything besides the texts that determines the vectors; encoders with equal recipes produce
 // comparable vectors.
 func (e *Encoder) Recipe() string {
 	where := ""

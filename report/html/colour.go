@@ -90,7 +90,7 @@ var drawn = func() []string {
 	return out
 }()
 
-// sourcePatterns are the textures for the colours of sources, to be placed inside the pattern defs.
+// sourcePatterns are the textures for the colours of sources, for insertion into the pattern defs.
 const sourcePatterns = `<pattern id="t-so2" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="q0" width="7" height="7"/><rect class="q1" width="3.5" height="7"/></pattern>` +
 	`<pattern id="t-so3" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><circle class="q1" cx="3" cy="3" r="2"/></pattern>` +
 	`<pattern id="t-so4" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><rect class="q1" width="6" height="3"/></pattern>` +

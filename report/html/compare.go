@@ -132,7 +132,7 @@ func (v *View) pairings(s int, of concordat.Ref) []pairing {
 	return out
 }
 
-// begin writes the start of a place: the number of its passage, linked to the other side.
+// begin writes the start of a place, which is the number of its passage, linked to the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
 	if d.placed { // numbered by position, since they are not passages of a report
@@ -272,8 +272,8 @@ func PlainText(text string) template.HTML {
 	return template.HTML(`<p dir="auto">` + template.HTMLEscapeString(text) + `</p>`)
 }
 
-// wordStart returns the start of the word containing byte at, no earlier than least, or the beginning or end of the text if at is near or
-// beyond it. Text without separators can be cut anywhere.
+// wordStart returns the start of the word that contains byte at, but no less than least; it returns 0 near the beginning of the text, and
+// the text's length beyond the end. Text without separators can be cut anywhere.
 func wordStart(text string, least, at int) int {
 	if at <= leastSkipped && least == 0 {
 		return 0

@@ -177,7 +177,7 @@ func (m *marker) kind(s concordat.Span) concordat.Kind {
 	return ""
 }
 
-// plain writes a stretch with uniform appearance: skipped or not, flagged or not.
+// plain writes a stretch of uniform appearance, either skipped or not, and either flagged or not.
 func (m *marker) plain(s concordat.Span) {
 	sk := m.r.Skipped
 	for m.skip < len(sk) && sk[m.skip].Span.End <= s.Start {

@@ -16,7 +16,7 @@ const flagSign = "⚑"
 // shownPlaces is the number of places per kind of flag listed before the rest is collapsed.
 const shownPlaces = 8
 
-// flags lists the flags by kind: those that can conceal something, then collapsed notes about the file.
+// flags lists the flags by kind: first the kinds that can conceal something, then collapsed notes about the file.
 func (d *doc) flags() {
 	kinds := report.FlagKinds(d.r)
 	if len(kinds) == 0 {

@@ -1,8 +1,8 @@
 // Package html writes a report as one self-contained page.
 //
-// [Write] is the whole interface for one file. The page makes no requests: style and script are inline, and its Content-Security-Policy
-// allows only those two, by digest. Without the script, it can still be read and printed; the script adds keyboard control, the filter
-// and a comparison panel. All text in a report is escaped, so a title or a passage cannot become markup.
+// [Write] is the whole interface for one file. The page makes no requests, because style and script are inline, and its
+// Content-Security-Policy allows only those two, by digest. Without the script, it can still be read and printed; the script adds
+// keyboard control, the filter and a comparison panel. All text in a report is escaped, so a title or a passage cannot become markup.
 package html
 
 import (
@@ -65,7 +65,7 @@ type doc struct {
 	marksOfFlags []flagMark
 	apart        bool // the flags are listed elsewhere on the page
 	around       int  // bytes of text around a place in a comparison
-	placed       bool // each place in a comparison has its own colour
+	placed       bool // each place in a comparison has a separate colour
 }
 
 // maxPairs is the maximum number of bytes of wording in comparisons. It suffices for every source of a thesis with thousands of passages,
@@ -163,7 +163,7 @@ func (d *doc) fact(name, value string) {
 	d.raw("</dd></div>")
 }
 
-// result writes the scores: one figure in large type, and all of them as a bar and a table.
+// result writes the scores, one figure in large type, and all of them as a bar and a table.
 func (d *doc) result() {
 	s := d.r.Scores
 	d.raw(`<section id="result" class="result" aria-labelledby="result-h">`)

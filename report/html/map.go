@@ -71,7 +71,7 @@ func sign(class string) string {
 	return "×"
 }
 
-// level returns the height of a kind in the map, at most 30; closer kinds are higher.
+// level returns the height of a kind in the map, at most 30; closer kinds are taller.
 func level(class string) int {
 	switch class {
 	case "verbatim":

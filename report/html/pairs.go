@@ -72,7 +72,7 @@ func (d *doc) evidence(i int) {
 // maxSources is the number of sources displayed next to a passage; further ones are only named.
 const maxSources = 20
 
-// further lists the names of sources not displayed next to their passage.
+// further lists the names of sources that are not displayed next to their passage.
 func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return

@@ -31,7 +31,7 @@ type Links struct {
 	PassageTools, SourceTools func(index int) template.HTML
 	// LeadTools returns markup appended to a lead.
 	LeadTools func(lead int) template.HTML
-	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is displayed; if it is nil, all are.
+	// LeadFilter is placed above the leads, and LeadShown reports whether a lead is displayed; if LeadShown is nil, all leads are.
 	LeadFilter template.HTML
 	LeadShown  func(lead int) bool
 	// LeadPlace returns the address of a lead that is not displayed.
@@ -42,7 +42,7 @@ type Links struct {
 	Choose func(source int) string
 	// Mark returns the address of a passage's mark; if nil, the mark is in the text.
 	Mark func(passage int) string
-	// Only is the ordinal of the one source whose passages are marked in the text; 0 marks those of all sources.
+	// Only is the ordinal of the one source whose passages are marked in the text; 0 marks the passages of all sources.
 	Only int
 	// NoText means that the text is not on the page, so nothing links to it.
 	NoText bool
@@ -98,8 +98,8 @@ type textPage struct {
 	last  int // index after its last paragraph
 }
 
-// pageBytes is the approximate size of a text page: three sheets of paper, so that a thesis has about 100 pages and each renders within a
-// millisecond.
+// pageBytes is the approximate size of a text page: about three sheets of paper, so that a thesis has about 100 pages and each renders
+// within a millisecond.
 const pageBytes = 8 << 10
 
 // NewView prepares r for display in its language. The cost is linear in the text and the passages.
@@ -248,7 +248,7 @@ func (v *View) Text(n int, l Links) template.HTML {
 	})
 }
 
-// marker returns a marker in the state reached when everything before byte at has been written.
+// marker returns a marker in the state that it has after everything before byte at is written.
 func (v *View) marker(d *doc, at int) marker {
 	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
 	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }

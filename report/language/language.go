@@ -29,8 +29,8 @@ const (
 //go:embed *.json
 var files embed.FS
 
-// tables maps every language to a function that returns its texts by key. A file is parsed when one of its texts is first needed, so a
-// command that writes no report parses none. The files are embedded in the program, and a test parses all of them.
+// tables maps each language to a function that returns the language's texts by key. A file is parsed when one of its texts is first
+// needed, so a command that writes no report parses no files. The files are embedded in the program, and a test parses all of them.
 var tables = sync.OnceValue(func() map[Code]func() map[string]string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -128,7 +128,7 @@ func (c Code) Say(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// Noun returns the word for n things, given the English singular and plural. A language without plural forms has only the text for many.
+// Noun returns the word for n things, given the English singular and plural. A language without plural forms has only the plural text.
 func (c Code) Noun(n int, one, many string) string {
 	if n == 1 && c.Say(keySingular) == "yes" {
 		return c.Say(one)

@@ -173,14 +173,14 @@ func level(line []piece, base int) {
 	}
 }
 
-// within reports whether a mark belongs to the number that continues after it (rule W4): always for a separator, and only between
-// European digits for a sign.
+// within reports whether a mark belongs to the number that continues after it (rule W4): a separator always does, and a sign only between
+// European digits.
 func within(mark, digit string) bool {
 	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf
 }
 
-// direction returns the base level of a paragraph. For quoted wording, that is the level of the first strong letter (rule P2); the
-// report's own text runs from left to right.
+// direction returns the base level of a paragraph. For quoted wording, it is the level of the first strong letter (rule P2); the report's
+// own text runs from left to right.
 func direction(ps []piece) int {
 	if len(ps) == 0 || ps[0].style == nil || !ps[0].style.wording {
 		return 0

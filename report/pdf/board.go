@@ -289,7 +289,7 @@ func trim(d *doc, w float64, n int, runs []run) []run {
 		total += len([]rune(r.text))
 	}
 	total = min(total, n*int(w)) // almost no letter is narrower than one point
-	low, high := 0, total        // invariant: low characters fit, high+1 do not
+	low, high := 0, total        // low characters always fit, and high+1 never do
 	for high-low > 1 {
 		k := (low + high) / 2
 		if len(lines(d.pieces(firstRunes(runs, k)), w)) <= n {

@@ -14,7 +14,7 @@ type textStyle struct {
 	grey  bool    // for context and remarks
 	bold  bool    // drawn with an outline, since neither font has a bold variant
 	apart bool    // words missing on the other side, underlined and shaded
-	// wording marks quoted text: the direction of its paragraphs is that of their first letter.
+	// wording marks quoted text, whose paragraphs run in the direction of their first letter.
 	wording bool
 }
 
@@ -78,8 +78,8 @@ func plain(s string) string {
 	return b.String()
 }
 
-// noStart lists characters that cannot start a line, and noEnd those that cannot end one (the common set of W3C, Requirements for Chinese
-// Text Layout, section 3.1.4).
+// noStart lists characters that cannot start a line, and noEnd characters that cannot end one (the common set of W3C, Requirements for
+// Chinese Text Layout, section 3.1.4).
 const (
 	noStart = "、，。．：；！？）〕］｝〉》」』】〗’”…—·％‰℃,.:;!?)]}%ー々"
 	noEnd   = "（〔［｛〈《「『【〖‘“([{"
@@ -159,8 +159,8 @@ func (d *doc) piece(r rune, l *textStyle) piece {
 // boxMargin is the space in points between an escape and either side of its box.
 const boxMargin = 1
 
-// lines breaks pieces into lines no wider than w. It omits nothing: the lines together contain all the text. Spaces at the end of a line
-// can extend past w.
+// lines breaks pieces into lines no wider than w. It omits nothing, so the lines together contain all the text. Spaces at the end of a
+// line can extend past w.
 func lines(ps []piece, w float64) [][]piece {
 	var out [][]piece
 	start, at, brk := 0, 0, 0

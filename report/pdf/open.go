@@ -20,8 +20,8 @@ type Sealed struct {
 	Signature []byte
 	Content   []byte // signed bytes
 	Added     int    // number of bytes appended after the signed part
-	// Rewritten means that the space for the signature, the only unsigned part, is not as written by Seal: lower-case hexadecimal digits
-	// followed by zeros.
+	// Rewritten means that the space for the signature, the only unsigned part, does not consist of lower-case hexadecimal digits
+	// followed by zeros, as Seal writes it.
 	Rewritten bool
 	Files     []File // attachments added by Seal, in the same order
 }
@@ -37,7 +37,7 @@ const (
 
 // Open reads a file written by Seal, even if it was changed afterwards. It is not a general PDF reader. It finds the parts by the form in
 // which Seal writes them, and fails with concordat.ErrInvalid if there are none, for example because another program has rewritten the
-// file. Open proves nothing: the caller must check the signature.
+// file. Open proves nothing, so the caller must check the signature.
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {
@@ -164,7 +164,7 @@ func plainName(s string) string {
 	return out
 }
 
-// File returns the attachment with the given name; ok is false unless there is exactly one.
+// File returns the attachment with the given name; ok is false unless exactly one has it.
 func (s *Sealed) File(name string) (content []byte, ok bool) {
 	for _, f := range s.Files {
 		if f.Name == name {

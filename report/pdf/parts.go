@@ -84,7 +84,7 @@ func (d *doc) sections() {
 	}
 }
 
-// flags lists the flags by kind: those that can conceal something, then notes about the file.
+// flags lists the flags by kind: first the kinds that can conceal something, then notes about the file.
 func (d *doc) flags() {
 	heads := map[bool]string{true: d.in.Say("Flags"), false: d.in.Say("Notes about the file")}
 	for i, k := range report.FlagKinds(d.r) {

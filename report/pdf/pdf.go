@@ -1,7 +1,7 @@
 // Package pdf writes reports as PDF files, and signs and reads such files.
 //
 // [Write] produces the pages: a two-page summary for a committee, then the full report. [Seal] attaches files, above all the report in
-// JSON, and adds a signature over every byte; [Open] reads both back. The package neither signs nor verifies: it passes the bytes to the
+// JSON, and adds a signature over every byte; [Open] reads both back. The package neither signs nor verifies; it passes the bytes to the
 // caller, who holds the keys.
 //
 // Pages contain the full wording of passages and sources. A character that is invisible or missing from both embedded fonts appears as
@@ -87,7 +87,7 @@ type doc struct {
 	root    *element    // root of the structure
 	at      *element    // element that receives the next line
 	marks   map[int]int // number of marked contents on each page so far
-	links   []*link     // external links, by position
+	links   []*link     // external links, in order of position
 }
 
 // maxWording is the maximum number of bytes of wording on the pages; if a report has more, the pages say so, and the JSON has all of it.
@@ -182,9 +182,9 @@ func (d *doc) room(h float64) {
 	}
 }
 
-// columns draws texts side by side, each with its own width, and continues all of them on the next page if they do not fit. On each page,
-// every column is written in full before the next one, so that programs read the page column by column. Column i becomes content of
-// element at[i], or of no element if at[i] is nil.
+// columns draws texts side by side, each in a column of its given width, and continues all of them on the next page if they do not fit.
+// On each page, every column is written in full before the next one, so that programs read the page column by column. Column i becomes
+// content of element at[i], or of no element if at[i] is nil.
 func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
 	h, most := size*leading, 0
 	for _, c := range cols {

@@ -107,7 +107,7 @@ func (e *element) walk(f func(*element)) {
 // pageObject returns the number of a page's object in a file made by fpdf.
 func pageObject(page int) int { return 1 + 2*page }
 
-// tagged adds the document structure to a file made by fpdf: page numbers and contents do not change, and the catalogue refers to the
+// tagged adds the document structure to a file made by fpdf; page numbers and contents do not change, and the catalogue refers to the
 // structure tree.
 func (d *doc) tagged(b []byte) ([]byte, error) {
 	m := trailer.FindSubmatch(b[max(0, len(b)-400):])
@@ -201,8 +201,8 @@ func objects(b []byte, xref, size int) ([]string, error) {
 	return out, nil
 }
 
-// oneRange is the map from codes to characters that fpdf writes, which maps each code to itself. A range must not span different first
-// bytes (ISO 32000-2, 9.10.3); programs that enforce this would find no text.
+// oneRange is the map from codes to characters that fpdf writes; it maps each code to itself. A range must not span different first bytes
+// (ISO 32000-2, 9.10.3); programs that enforce this would find no text.
 var oneRange = toUnicode("1 beginbfrange\n<0000> <FFFF> <0000>\nendbfrange")
 
 // manyRanges returns the same map in ranges of 256 codes.

@@ -11,6 +11,6 @@
 //	documents → Shingles | Shared | Merge with Sum → Resemblance  resembling texts (Broder 1997, section 3)
 //	documents → Grams | Alike                                     similar short texts
 //
-// In this diagram, | represents division by key. The package is pure: no files, no network, no clock; a screen.Space provides storage
+// In this diagram, | represents division by key. The package is pure and uses no files, network or clock; a screen.Space provides storage
 // outside memory. Errors in the input are reported as [InputError].
 package stage

@@ -34,13 +34,13 @@ func parsePrint(s string) (uint64, error) {
 	return p, nil
 }
 
-// bucket returns a print's key in a table: the table and the leading bits.
+// bucket returns a print's key in a table, which consists of the table and the leading bits.
 func bucket(d *screen.Design, table int, p uint64) string {
 	l := &d.Tables[table]
 	return fmt.Sprintf("%d.%x", table, l.Permute(p)>>(64-l.Lead))
 }
 
-// Buckets reads the output of Prints and writes, for each print and each table of the design, a line: bucket, print, identifier.
+// Buckets reads the output of Prints and writes a line of bucket, print and identifier for each print and each table of the design.
 func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 	return each(in, 2, func(f []string) error {
 		p, err := parsePrint(f[1])
@@ -58,7 +58,7 @@ func Buckets(in io.Reader, out io.Writer, d *screen.Design) error {
 
 // Pairs reads the lines of Buckets by bucket and writes the pairs of prints within the design's distance: both identifiers, the smaller
 // first, and the distance. It writes a pair only in the first table in which both share a bucket. The first of equal prints represents
-// them all: the others are paired only with it.
+// them all, and the others are paired only with it.
 func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 	type entry struct {
 		print uint64
@@ -122,7 +122,7 @@ func firstTable(d *screen.Design, a, b uint64) int {
 // nearChunk is the number of stored prints compared at once.
 const nearChunk = 1 << 16
 
-// Near reads stored prints in the format of Prints and writes those near a query: query, stored, distance.
+// Near reads stored prints in the format of Prints and writes the prints near a query as query, stored print and distance.
 func Near(in io.Reader, out io.Writer, d *screen.Design, queries io.Reader) error {
 	var ids []string
 	var prints []uint64

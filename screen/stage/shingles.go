@@ -14,8 +14,8 @@ import (
 
 func distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 
-// Shingles writes each document's sketch MOD_m (Broder 1997, section 3): one in modulus of its shingles, each with the document's
-// identifier and the number of these shingles. A document without such shingles is in no pair.
+// Shingles writes each document's sketch MOD_m (Broder 1997, section 3), which is one in modulus of its shingles, each with the
+// document's identifier and the number of these shingles. A document without such shingles is in no pair.
 func Shingles(in io.Reader, out io.Writer, s screen.Shingling, modulus uint64) error {
 	shingler := minhash.NewShingler(nil)
 	var shingles []uint64

@@ -1,4 +1,4 @@
-// Package runetab is the normaliser's rune table: for every code point, it contains the class for segmentation and the folded letter for
+// Package runetab is the normaliser's rune table. For every code point, it contains the class for segmentation and the folded letter for
 // matching. It defines the format shared by the generator and the reader; doc/format.md describes the bytes.
 package runetab
 
@@ -22,9 +22,9 @@ const (
 	Drop                    // removed
 	Dot                     // can end a sentence
 	Terminator              // ends a sentence
-	Closer                  // closing bracket or quotation mark: belongs to the sentence it closes
+	Closer                  // closing bracket or quotation mark; belongs to the sentence that it closes
 	Opener                  // opening bracket or quotation mark
-	Clause                  // comma or similar: an overlong sentence can be split there
+	Clause                  // comma or similar; an overlong sentence can be split there
 	Newline
 	Space
 )
@@ -37,7 +37,7 @@ const (
 	ScriptNone Script = iota
 	Spaced            // alphabets and syllabaries written with spaces
 	Han
-	Syllabic // kana and hangul: a character counts for about two letters
+	Syllabic // kana and hangul; a character counts as about two letters
 	Unspaced // alphabets written without spaces: Thai, Lao, Khmer, Myanmar, Tibetan
 )
 

@@ -79,8 +79,8 @@ func (j *joiner) join(r *Run) {
 	r.Known = j.known*10 >= r.Letters*8
 }
 
-// chunk returns the number of tokens from i on that belong together: up to the next white space between words or, if that cannot be
-// determined, up to the next sign at the end of a word.
+// chunk returns the number of tokens, starting with token i, that belong together. They extend to the next white space between words or,
+// if that cannot be determined, to the next sign at the end of a word.
 func (j *joiner) chunk(i int) int {
 	for n := i; n < len(j.tokens); n++ {
 		t := j.tokens[n]
@@ -94,8 +94,8 @@ func (j *joiner) chunk(i int) int {
 	return len(j.tokens) - i
 }
 
-// divided reports whether a line end before token k splits a dictionary word that begins at token i: programs can break a line anywhere
-// between letters written apart.
+// divided reports whether a line end before token k splits a dictionary word that begins at token i, because programs can break a line
+// anywhere between letters written apart.
 func (j *joiner) divided(i, k int) bool {
 	if !strings.Contains(j.tokens[k-1].gap, "\n") {
 		return false

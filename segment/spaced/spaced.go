@@ -2,8 +2,8 @@
 // but not for people.
 //
 // Start from [Find]. It finds runs of single letters of the Latin, Greek, Cyrillic and Armenian scripts, each followed by white space of
-// any width, and returns the words that they spell. It separates words where the white space differs from that between letters or, if it
-// is the same everywhere, by an English dictionary. Initials, enumerations, alphabets and formulas are not runs.
+// any width, and returns the words that they spell. It separates words where the white space differs from the white space between letters
+// or, if it is the same everywhere, by an English dictionary. Initials, enumerations, alphabets and formulas are not runs.
 //
 // The result depends only on the text, not on other state or the version of the Unicode tables, because fingerprints depend on it.
 // Everything is safe for concurrent use.
@@ -57,7 +57,8 @@ func Find(text string) []Run {
 	return runs
 }
 
-// mayApart is a quick test that is true whenever apart is: among four ASCII bytes from p on, no two neighbours are both non-spaces.
+// mayApart is a quick test that is true whenever apart is. It checks that no two neighbours among the four ASCII bytes starting at p are
+// both non-spaces.
 func mayApart(text string, p int) bool {
 	b := text[p : p+4]
 	x := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
@@ -130,7 +131,7 @@ type token struct {
 	gap      string // subsequent white space, without invisible characters
 }
 
-// readTokens reads tokens from byte at on, up to a token with more than one letter or an empty line.
+// readTokens reads tokens, starting at byte at, up to a token with more than one letter or an empty line.
 func readTokens(text string, at int) (tokens []token, end int) {
 	at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \n\t"))
 	for at < len(text) {

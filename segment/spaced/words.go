@@ -24,7 +24,7 @@ var englishGz []byte
 const codeVersion = 1
 
 // Digest returns a hexadecimal digest of everything besides the text that determines the result of Find. The name at its beginning need
-// not match the package: it is part of every scheme and remains the same even if the package is moved.
+// not match the package, because it is part of every scheme and remains the same even if the package is moved.
 func Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)
@@ -38,8 +38,8 @@ const functionWords = `the of and to in a is that for it as was with be by on no
 	some only could then other do my than me your these any may now our such must also two how did most after over where being through
 	between before us under should because those each`
 
-// Costs of a word: approximate negative logarithms of the frequency of such words in English text. A word missing from the dictionary has
-// a high cost, which increases with each letter.
+// These are the costs of a word, which are approximate negative logarithms of the frequency of such words in English text. A word missing
+// from the dictionary has a high cost, which increases with each letter.
 const (
 	functionCost   = 6.0
 	unknownCost    = 15.0

@@ -38,9 +38,9 @@ func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 	return g, ctx
 }
 
-// Answer answers the first round: which sentences in the libraries open to the asker are close to the asked ones, as far as each
-// library's rule allows. It charges the asker. If the whole ask cannot be answered, it fails with a *concordat.Refusal; a library that
-// cannot be asked is refused in its own LibraryAnswer. Every call leaves an audit entry.
+// Answer answers the first round. It returns the sentences in the libraries open to the asker that are close to the asked ones, as far as
+// each library's rule allows. It charges the asker. If the whole ask cannot be answered, it fails with a *concordat.Refusal; a library
+// that cannot be asked is refused in its own LibraryAnswer. Every call leaves an audit entry.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
@@ -87,7 +87,7 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 	return t, q.withheld, nil
 }
 
-// checkAsk returns the set that an ask is answered from, or an error if the ask cannot be answered.
+// checkAsk returns the set from which an ask is answered, or an error if the ask cannot be answered.
 func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("ask: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
@@ -185,7 +185,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 		return err
 	}
 	l.Ready = ready.share()
-	// This must precede the search, so that a document added in the meantime is either found here or raises an alert, see fillBatch.
+	// This must precede the search, so that a document added in the meantime is either found here or raises an alert; see fillBatch.
 	if l.Standing, err = s.Sets.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
@@ -256,8 +256,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t what the rule allows about the matching documents, and returns a function that records it with the job. It also records
-// hits in documents that are not named because too few sentences match, since these hits count once more of them match.
+// tell adds to t the data about the matching documents that the rule allows, and returns a function that records it with the job. It also
+// records hits in documents that are not named because too few sentences match; these hits count once more sentences match.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
@@ -306,7 +306,7 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	return func() error { return s.keep(ctx, q, docs, metadata, concordat.ShowCounts, below) }, nil
 }
 
-// atLeastFew returns n with one and two made indistinguishable.
+// atLeastFew returns n, or few if n is 1, so that 1 and 2 look the same.
 func atLeastFew(n int) int {
 	if n == 1 {
 		return few
@@ -333,8 +333,8 @@ func (g *grant) documentTell(f *found, library int, metadata bool) concordat.Doc
 		Author: f.row.Author, Contact: g.rule.Contact, Date: f.row.Added, Outline: g.rule.Outline}
 }
 
-// disclose charges for documents and hits disclosed for the first time. It returns how many documents, from the first, the budget allows
-// it to disclose with metadata.
+// disclose charges for documents and hits disclosed for the first time. It returns how many documents, starting with the first, the
+// budget allows it to disclose with metadata.
 func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryAnswer) (int, error) {
 	var all, each []store.Spending
 	documents, hits := 0, 0

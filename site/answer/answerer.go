@@ -32,7 +32,7 @@ type Options struct {
 	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
 }
 
-// Answerer answers partners on behalf of one site. The types below cover the rest of that work. All are safe for concurrent use.
+// Answerer answers partners on behalf of one site. The types below do the rest of that work. All are safe for concurrent use.
 type Answerer struct{ *core }
 
 // Sets maintains the fingerprint sets of the epochs, from which partners are answered.

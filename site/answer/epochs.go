@@ -23,15 +23,15 @@ type EpochSet struct {
 	Profiler *profile.Profiler
 	// Index uses the Profiler's scheme and belongs to this set alone.
 	Index concordat.Index
-	// SketchKey is the epoch's key for word sets, word orders and author names, shared among members like the fingerprint key: 32 bytes.
+	// SketchKey is the epoch's 32-byte key for word sets, word orders and author names, shared among members like the fingerprint key.
 	SketchKey []byte
-	// CellKey is the epoch's key for codes of meaning, shared among members like the fingerprint key: 32 bytes.
+	// CellKey is the epoch's 32-byte key for codes of meaning, shared among members like the fingerprint key.
 	CellKey []byte
 	// PairKey, if not nil, returns the key for word sets and word orders disclosed to one partner, so that two partners cannot compare
 	// theirs directly.
 	PairKey func(asker concordat.SiteID) []byte
-	// HandleKey is known only to this site and derives the pseudonyms of documents and asked sentences: 32 bytes. If it changes,
-	// partners' open questions no longer identify their documents.
+	// HandleKey is a 32-byte key known only to this site, from which the pseudonyms of documents and asked sentences are derived. If it
+	// changes, partners' open questions no longer identify their documents.
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil means every partner.
 	Members []concordat.SiteID
@@ -67,8 +67,8 @@ func (e *EpochSet) member(partner concordat.SiteID) bool {
 const (
 	pageDocuments = 200 // number of documents of a set processed at once
 	leastKey      = 16
-	// EpochGrace is how long an epoch is still answered after this site first saw a later epoch of its federation, since partners switch
-	// at different times.
+	// EpochGrace is how long an epoch is still answered after this site first saw a later epoch of its federation, because partners
+	// switch at different times.
 	EpochGrace = 14 * 24 * time.Hour
 )
 
@@ -139,7 +139,7 @@ func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	return nil
 }
 
-// inUse reports whether a pass should go on with a set.
+// inUse reports whether a pass should continue with a set.
 func (s *core) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
 
 // retired reports whether a replaced epoch's grace period is over.
@@ -300,7 +300,7 @@ func (s *Sets) KeepEpochs(ctx context.Context) error {
 	}
 }
 
-// CatchUp updates every set in use from the catalogue and the shares: it adds new or changed documents in libraries open to a member, and
+// CatchUp updates every set in use from the catalogue and the shares. It adds new or changed documents in libraries open to a member, and
 // removes all others. It resumes interrupted work, and notifies partners of new matches for their standing questions.
 func (s *Sets) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
@@ -361,7 +361,7 @@ func (s *Sets) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 	return slices.Compact(out), nil
 }
 
-// trim removes a library's documents from the set: those missing from the catalogue, or every one if all is set.
+// trim removes from the set a library's documents that are missing from the catalogue, or all of the library's documents if all is set.
 func (s *Sets) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
 	for s.inUse(e) {
 		ids, err := s.o.Store.Answers.Leftover(ctx, e.Epoch, lib, all, pageDocuments)

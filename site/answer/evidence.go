@@ -19,8 +19,8 @@ import (
 const (
 	// leastEvidence is the evidence required to outline a document and, if the rule requires more than one match, to name it.
 	leastEvidence = 45
-	// halfEvidence is the evidence at which questions about a document count even if they miss: the partner knows of the document, or
-	// would with one more sentence.
+	// halfEvidence is the evidence at which questions about a document count even if they miss, because the partner knows of the
+	// document, or would know of it with one more sentence.
 	halfEvidence = leastEvidence / 2
 	// neighbourWeight is a bonus for adjacent matches, since chance matches are scattered.
 	neighbourWeight = 15
@@ -28,8 +28,8 @@ const (
 	neighbourOrdinals = 2
 )
 
-// marginWeight is the weight by how many hashes a match is inside its gate; the last value covers all larger numbers. sameWeight is the
-// weight of an identical fingerprint.
+// marginWeight is the weight of a match by its distance inside the gate, in hashes; the last value covers all larger distances.
+// sameWeight is the weight of an identical fingerprint.
 var marginWeight = [...]int{-15, -5, 7, 14, 21, 28, 32, 36, 40}
 
 const sameWeight = 50
@@ -38,8 +38,8 @@ const sameWeight = 50
 // is reached applies.
 var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}, {60, 1}, {80, 7}, {100, 14}, {130, 20}}
 
-// holderWeight is the weight by the number of documents in the library that a question comes close to; the last value covers all larger
-// numbers.
+// holderWeight is the weight of a match by the number of documents in the library that a question comes close to; the last value covers
+// all larger numbers.
 var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
 
 // common is the weight of a sentence contained in many documents of a library. Such sentences are not evidence, no matter how many match.
@@ -93,7 +93,7 @@ func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
 }
 
 // evidence returns the total weight of a document's hits, counting only the heaviest match for each asked sentence and each sentence of
-// this site. paged says whether to count matches in a page found in many documents.
+// this site. paged states whether to count matches in a page found in many documents.
 func (q *question) evidence(f *found, paged bool) int {
 	all := make([]weighed, 0, len(f.before)+len(f.hits))
 	for _, h := range f.before {
@@ -108,14 +108,15 @@ func (q *question) evidence(f *found, paged bool) int {
 	return evidenceOf(all)
 }
 
-// weighed is a match of a job: the name of an asked sentence, a sentence of this site, and a weight.
+// weighed is a match of a job, with the name of an asked sentence, a sentence of this site, and a weight.
 type weighed struct {
 	sentence [8]byte
 	ordinal  int
 	weight   int
 }
 
-// evidenceOf returns the total weight of one document's matches. Matches with no weight of their own count if they have neighbours.
+// evidenceOf returns the total weight of one document's matches. A match without positive weight counts only if the bonus for a neighbour
+// makes it positive.
 func evidenceOf(all []weighed) int {
 	slices.SortFunc(all, func(a, b weighed) int {
 		return cmp.Or(b.weight-a.weight, a.ordinal-b.ordinal, slices.Compare(a.sentence[:], b.sentence[:]))
@@ -193,8 +194,8 @@ func (q *question) weighOften(f *found, often []*hit) {
 	}
 }
 
-// tellable reports whether a document can be named: enough of its sentences match, and not just by chance. A rule that requires only one
-// match also names chance matches.
+// tellable reports whether a document can be named because enough of its sentences match, and not just by chance. A rule that requires
+// only one match also names chance matches.
 func (q *question) tellable(f *found, rule store.ShareRule) bool {
 	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f, true) >= leastEvidence)
 }
@@ -204,7 +205,7 @@ func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
 	return rule.Matches == 1 || q.evidence(f, true) >= halfEvidence
 }
 
-// fewPaged splits documents that could be named, in order, into named and unnamed ones: if more than maxPaged of them have nothing but a
+// fewPaged splits documents that could be named, in order, into named and unnamed ones. If more than maxPaged of them have nothing but a
 // page with many holders, none of those is named.
 func (q *question) fewPaged(docs []*found, rule store.ShareRule) (told, not []*found) {
 	n := 0

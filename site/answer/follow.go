@@ -36,7 +36,7 @@ func (s *Sets) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepShared implements CatchUp for the process that maintains a shared set: it first applies the changes of earlier maintainers.
+// keepShared implements CatchUp for the process that maintains a shared set. It first applies the changes of earlier maintainers.
 func (s *Sets) keepShared(ctx context.Context, e *epochSet) error {
 	if e.Followed == nil {
 		return s.catchUp(ctx, e)
@@ -153,7 +153,7 @@ func (s *Sets) followChanges(ctx context.Context, e *epochSet, lib concordat.Lib
 	return err
 }
 
-// behind returns how many documents of a library another process's set has that this one lacks.
+// behind returns the number of documents of a library that another process's set has and this one lacks.
 func (s *Sets) behind(ctx context.Context, e *epochSet, lib concordat.LibraryID) (int, error) {
 	if e.Followed == nil {
 		return 0, nil

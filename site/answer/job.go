@@ -21,7 +21,7 @@ func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) erro
 	return nil
 }
 
-// readBefore reads what the job has about a document, provided its text has not changed.
+// readBefore reads the job's data about a document, provided its text has not changed.
 func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error {
 	known, err := s.o.Store.Answers.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
 	if isNotFound(err) {
@@ -48,8 +48,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	return out
 }
 
-// keep records with the job the level at which each document was disclosed. The first documents, as many as metadata says, get level
-// metadata with their hits; the others get the given level, and those below it nothing.
+// keep records with the job the level at which each document was disclosed. The first metadata documents get level metadata with their
+// hits, and the others get the given level; the documents in below get none.
 func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show, below []*found) error {
 	var rows []store.AnswerDocument
 	var hits []store.AnswerHit

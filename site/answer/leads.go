@@ -22,9 +22,9 @@ import (
 // that it merely guesses. The level is therefore closed by default and has separate budgets.
 
 const (
-	// toldLead is the level of a document named only for its meaning: outlines, edges and overlap are unavailable for it.
+	// toldLead is the level of a document named only for its meaning. Its outlines, edges and overlap are unavailable.
 	toldLead concordat.Show = "lead"
-	// leadOrdinal is added to the sentence numbers of package meaning, which differ from those of fingerprints.
+	// leadOrdinal is added to the sentence numbers of package meaning, because they differ from the fingerprints' sentence numbers.
 	leadOrdinal = 1 << 30
 	// maxLeadQuestions is the maximum number of different questions answered about one place for one partner within a year.
 	maxLeadQuestions = 12
@@ -53,9 +53,9 @@ type leadQuestion struct {
 	withheld  map[concordat.LibraryID]int
 }
 
-// AnswerLeads returns which documents in the libraries open to the asker might say what the cells of an ask represent, and charges the
-// asker. Without cells, it returns which libraries would answer. If the whole ask cannot be answered, it fails with a *concordat.Refusal.
-// Every call leaves an audit entry.
+// AnswerLeads returns the documents in the libraries open to the asker that might have the meanings represented by the cells of an ask,
+// and charges the asker. Without cells, it returns which libraries would answer. If the whole ask cannot be answered, it fails with a
+// *concordat.Refusal. Every call leaves an audit entry.
 func (s *Answerer) AnswerLeads(ctx context.Context, from concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	t, withheld, err := (&leadAnswers{s.core}).leads(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: concordat.ShowMetadata,
@@ -277,8 +277,8 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	return out, nil
 }
 
-// take adds the places that stand out. Of the questions that come closest to a place, it answers only one, chosen by name: they can be
-// variants of one sentence, and choosing the closest would reveal more than a step.
+// take adds the places that stand out. Of the questions that come closest to a place, it answers only one, chosen by name, because they
+// can be variants of one sentence, and choosing the closest would reveal more than a step.
 func (d *leadDocument) take(q *leadQuestion, near []meaning.Near) {
 	by := map[int]leadHit{}
 	for _, n := range near {
@@ -333,7 +333,7 @@ func (d *leadDocument) group(q *leadQuestion) bool {
 	return len(kept) > 0
 }
 
-// name returns a name that identifies asked cells for one partner, which avoids storing the cells.
+// name returns a name that identifies asked cells for one partner, so that the cells need not be stored.
 func (q *leadQuestion) name(asked int) (name [8]byte) {
 	var b []byte
 	for _, c := range q.asked[asked] {
@@ -438,7 +438,7 @@ func (s *leadAnswers) answerLeads(ctx context.Context, q *leadQuestion, g *grant
 // maxLeadHits is the maximum number of places in one document; the protocol can number 255.
 const maxLeadHits = 100
 
-// places returns where a document stands out, including surrounding sentences that can be disclosed.
+// places returns the places where a document stands out, including surrounding sentences that can be disclosed.
 func (d *leadDocument) places() []concordat.Span {
 	show := make([]bool, len(d.spans))
 	for _, h := range d.hits {

@@ -134,8 +134,8 @@ func (s *Notices) Delivered(ctx context.Context, o store.Outgoing) error {
 	return s.o.Store.Partners.Delivered(ctx, o.Seq)
 }
 
-// Undelivered schedules the next delivery attempt: after a minute, doubling each time up to six hours. A notice that its partner has not
-// accepted within thirty days is dropped.
+// Undelivered schedules the next delivery attempt after a minute, doubling the time with each attempt up to six hours. A notice that its
+// partner has not accepted within thirty days is dropped.
 func (s *Notices) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
 	now := s.o.Now()
 	if now.Sub(o.Made) > noticeLife {

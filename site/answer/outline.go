@@ -53,8 +53,8 @@ func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 	return set, nil
 }
 
-// known returns a document of a job, without its text, given its handle, or the reason why none of it can be disclosed. It gives the same
-// error for handles never disclosed, handles disclosed without metadata, and handles of a text that has since changed.
+// known returns a document of a job, without its text, given its handle, or the reason why none of it can be disclosed. It returns the
+// same error for handles never disclosed, handles disclosed without metadata, and handles of a text that has since changed.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
 	k, err := s.knownOrLead(ctx, from, set, job, h)
@@ -280,8 +280,8 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	return err
 }
 
-// anchors returns the job's matches around which an outline is disclosed, among the requested ordinals: matches that are evidence by
-// themselves, and those close to one of them. It refuses if all matches together could be chance.
+// anchors returns the job's matches around which an outline is disclosed, among the requested ordinals. These are matches that are
+// evidence by themselves, and matches close to one of them. It refuses if all matches together could be chance.
 func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 	all := make([]weighed, len(k.hits))
 	best := map[int]store.AnswerHit{}
@@ -372,9 +372,9 @@ func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, erro
 	return o, nil
 }
 
-// AnswerEdges answers the edge round: where the asker's words occur in the same order in the requested spans, limited to four units
-// around a matching sentence and to sufficiently long verbatim copies. Every passage is charged, whatever the result; otherwise, a
-// requester who knows all of a copy except the next word could try every possible word.
+// AnswerEdges answers the edge round. It returns the places where the asker's words occur in the same order in the requested spans,
+// limited to four units around a matching sentence and to sufficiently long verbatim copies. Every passage is charged, whatever the
+// result; otherwise, a requester who knows all of a copy except the next word could try every possible word.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}
@@ -426,7 +426,7 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	return e, s.show(ctx, k, store.FormEdges, 0, told)
 }
 
-// copies compares the order of the asker's words with that in the nearby parts of the spans. It returns the copies and the number of
+// copies compares the order of the asker's words with the order in the nearby parts of the spans. It returns the copies and the number of
 // bytes of text they cover.
 func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error) {
 	text := align.PrepareWithout(k.text, k.walls)

@@ -155,7 +155,7 @@ func (g *grant) characters(kind string, n int) store.Spending {
 	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Characters})
 }
 
-// opened returns the charge for n sentences of a document with the given number of sentences: the yearly limit is a fixed number or a
+// opened returns the charge for n sentences of a document with the given number of sentences. The yearly limit is a fixed number or a
 // twentieth of the document, whichever is more.
 func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending {
 	most := g.rule.Limits.Opened

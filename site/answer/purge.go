@@ -58,7 +58,7 @@ type Purged struct {
 }
 
 // Purge removes documents missing from the catalogue from all sets. It also erases deleted documents from disk in sets that contained any
-// or that touched selects. If a set contains some and is not open in this process, it fails with concordat.ErrUnavailable, and returns
+// or that touched selects. If a set contains some and is not open in this process, Purge fails with concordat.ErrUnavailable, and returns
 // the outcome so far with the error.
 func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 	touched func(concordat.Epoch) bool) ([]Purged, error) {

@@ -43,7 +43,7 @@ type hit struct {
 	holders int  // number of documents in the library that the question came close to
 	weight  int  // weight as evidence
 	paged   bool // many documents contain the sentence, but it is part of a page
-	blurred bool // disclosed as a near hit, and weighing at most as much as one
+	blurred bool // disclosed as a near hit, and weighted no higher than one
 }
 
 // name returns a name that identifies an asked sentence.
@@ -56,7 +56,7 @@ func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id con
 	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
 }
 
-// sentence returns a name that identifies an asked sentence within a job, which avoids storing its fingerprint.
+// sentence returns a name that identifies an asked sentence within a job, so that its fingerprint need not be stored.
 func (e *epochSet) sentence(from concordat.SiteID, job concordat.JobID, f concordat.Fingerprint) [8]byte {
 	b, _ := f.AppendBinary(nil) // this never fails
 	id := keyedID(e.HandleKey, "concordat/asked-sentence/1", []byte(from), job[:], b)

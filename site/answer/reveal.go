@@ -24,8 +24,8 @@ const (
 	maxPending     = 100 // a partner's requests awaiting a person's decision
 	// sentenceLetters is the number of letters that count as one opened sentence.
 	sentenceLetters = 150
-	// leastShared is the share of the asker's own words, by letters, that a passage must contain before any are disclosed: the asker must
-	// already have nearly all of the passage.
+	// leastShared is the share of the asker's own words, by letters, that a passage must contain before any are disclosed, so the asker
+	// must already have nearly all of the passage.
 	leastShared = 0.5
 )
 
@@ -95,7 +95,7 @@ func checkReveal(a *concordat.RevealAsk) error {
 	return nil
 }
 
-// look charges for reading passages. Then it refuses, without a reason, those that are not text of the document, are far from close
+// look charges for reading passages. It then refuses, without a reason, those that are not text of the document, are far from close
 // matches, or are much shorter than the text sent for them, which would amount to many guesses at once.
 func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) error {
 	n := openedSentences(a.Passages)
@@ -359,7 +359,7 @@ func (s *Requests) decide(ctx context.Context, id, from, to, actor, words string
 	return s.o.Store.Answers.Disclosure(ctx, id)
 }
 
-// approval returns how long a grant lasts. If the library is no longer open to the partner, that is the default.
+// approval returns how long a grant lasts. If the library is no longer open to the partner, it is the default.
 func (s *Requests) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
 	x, err := s.o.Store.Answers.Share(ctx, d.Library, d.Partner)
 	if isNotFound(err) {

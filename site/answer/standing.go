@@ -68,7 +68,7 @@ func newStandingTable(asks []store.StandingAsk) *standingTable {
 	return t
 }
 
-// near calls each once with every standing sentence whose probe reaches f. An index containing only f would give the same answer.
+// near calls each once for every standing sentence whose probe reaches f. An index containing only f would return the same answer.
 func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
 	var places []int32
 	for band := range t.bands {
@@ -135,7 +135,7 @@ func (e *epochSet) forgetStanding() {
 }
 
 // alert finds standing questions matched by documents just added to the set, and puts the permitted answers in the outbox. It can be
-// called again for the same documents: no match is reported twice.
+// called again for the same documents, because no match is reported twice.
 func (s *Sets) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
 	t, err := s.standing(ctx, e)
 	if err != nil || len(t.sentences) == 0 {
@@ -276,7 +276,7 @@ func (s *Sets) openCase(ctx context.Context, x *store.StandingAsk, a store.Alert
 		Sentences: a.Sentences, Opened: a.At})
 }
 
-// span returns where a matching sentence is.
+// span returns the span of a matching sentence.
 func (f *found) span(ordinal int) concordat.Span {
 	i := slices.IndexFunc(f.hits, func(h hit) bool { return h.Ordinal == ordinal })
 	return f.hits[i].match.Span

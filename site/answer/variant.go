@@ -16,24 +16,24 @@ import (
 
 // A partner that can ask about any number of slightly different fingerprints can discover the fingerprint of a sentence that it nearly
 // has, because each answer shows whether a change brought it closer. Variants of a sentence within one ask are therefore answered only
-// once. Only a limited number of different questions is answered about each of this site's sentences per year, and each question learns
+// once. Only a limited number of different questions is answered about each of this site's sentences per year, and each answer reveals
 // less than the one before. Misses count too if the partner can notice them.
 
 const (
 	// maxVariants is the maximum number of different questions about one sentence answered for one partner within a year. The answer to
-	// the first is one of four steps: same, near, far, or beyond the gate. The next ones, up to steppedVariants, learn only whether they
-	// are very near; all others learn only whether they are the same.
+	// the first is one of four steps: same, near, far, or beyond the gate. The answers to the next ones, up to steppedVariants, state
+	// only whether they are very near; all others state only whether they are the same.
 	maxVariants, steppedVariants = 4, 3
 	// variantBits is the distance within which two sentences of an ask are variants of each other.
 	variantBits = profile.MaxGate
 	// approachHashes and approachBits are the distances beyond the gate within which a question still counts.
 	approachHashes, approachBits = 2, 4
 	// firstBlur and laterBlur are the maximum number of hashes by which step boundaries are shifted, differently for each question.
-	// veryNear is how many hashes closer than near a later question must be.
+	// veryNear is the number of hashes by which a later question must be closer than near.
 	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
 
-// query returns the query to the index: matches within the gate or slightly beyond it.
+// query returns the query to the index for matches within the gate or slightly beyond it.
 func (q *question) query(g *grant) *concordat.Query {
 	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
 		MaxDistance: profile.MaxGate + approachBits, Limit: compare.MatchLimit}
@@ -59,9 +59,9 @@ type variant struct {
 	sentences   []int // sentences in the ask
 }
 
-// once counts the questions of an ask, and returns the documents with the hits that can be disclosed: those of answered questions, in the
-// steps still available. A question asked in too many variants goes unanswered for every document, because leaving out only some would
-// make wording seem rarer than it is.
+// once counts the questions of an ask, and returns the documents with the hits that can be disclosed, which are the hits of answered
+// questions, in the steps still available. A question asked in too many variants goes unanswered for every document, because leaving out
+// only some would make wording seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -176,8 +176,9 @@ type place struct {
 // untold is the closeness of an undisclosed hit.
 const untold = concordat.CloseSame + 1
 
-// blur reduces a hit to what can be disclosed after some number of other questions about the sentence. The step boundaries differ between
-// questions, by a key known only to this site. With a fixed boundary, a crafted question would halve the number of possible words.
+// blur reduces a hit to the detail that can be disclosed after some number of other questions about the sentence. The step boundaries
+// differ between questions, by a key known only to this site. With a fixed boundary, a crafted question would halve the number of
+// possible words.
 func (q *question) blur(h *hit, f *found, before int) {
 	if h.Closeness == concordat.CloseSame {
 		return
@@ -234,8 +235,8 @@ var (
 	muchOutlined = store.Part{Of: 10, Least: 10}
 )
 
-// lookAtJobs raises alarms about partners whose jobs keep leading to one document, and about those that have seen much of a library. It
-// runs at most once per hour.
+// lookAtJobs raises alarms about partners whose jobs keep leading to one document, or that have seen much of a library. It runs at most
+// once per hour.
 func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	if now.Sub(s.epochs.looked) < time.Hour {
 		return nil

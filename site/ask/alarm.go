@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// lied raises an alarm because a partner's answer violates the protocol, by a fault of its program or on purpose.
+// lied raises an alarm because a partner's answer violates the protocol, through a program fault or on purpose.
 func (a *Asker) lied(ctx context.Context, partner concordat.SiteID, answer error) {
 	if !errors.Is(answer, errGarbage) {
 		return

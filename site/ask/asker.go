@@ -25,7 +25,7 @@ type Asker struct {
 	old  versions
 }
 
-// New returns an Asker, which the site's checks use from then on.
+// New returns an Asker and makes the site's checks use it.
 func New(s *site.Site, o Options) *Asker {
 	if o.Logger == nil {
 		o.Logger = s.Options().Logger

@@ -91,7 +91,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 	return out
 }
 
-// maxWider is the maximum length ratio between the two sides of what remains of a passage.
+// maxWider is the maximum length ratio between the two sides of a passage's remainder.
 const maxWider = 3
 
 // between returns the parts of a rough passage between its copies, each with the source text between the same copies.

@@ -23,7 +23,7 @@ import (
 // nothing. It receives the cells of their meaning. Its answer is only a nomination, and is presented as such until the text is disclosed
 // and compared.
 
-// forgetVersion is how long to wait before asking again a partner whose version does not support the question.
+// forgetVersion is how long to wait before asking a partner again if its version does not support the question.
 const forgetVersion = 12 * time.Hour
 
 // versions remembers partners whose versions do not support questions about cells. It is safe for concurrent use.
@@ -93,7 +93,7 @@ func refusedLeads(why concordat.Reason) string {
 	return concordat.LeadsRefused
 }
 
-// askLeads first asks, without cells, which libraries answer, and then queries those.
+// askLeads first asks, without cells, which libraries answer, and then queries them.
 func (r *round) askLeads(ctx context.Context) error {
 	cells, err := meaning.DefaultCells()
 	if err != nil {
@@ -177,8 +177,8 @@ func (r *round) noneLeft() string {
 	return concordat.LeadsNone
 }
 
-// unsaid returns the sentences of the submission and, by stretch, the cells of those that matched nothing at this site or the partner and
-// are not withheld from the partner.
+// unsaid returns the sentences of the submission and, by stretch, the cells of the sentences that matched nothing at this site or the
+// partner and are not withheld from the partner.
 func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, error) {
 	table, err := meaning.Default()
 	if err != nil {
@@ -194,8 +194,8 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	return read, read.Asked(cells), nil
 }
 
-// pad fills in the cells of a with the stretches and dummies, in an order that reveals nothing. It returns the origin of each cell; nil
-// for a dummy.
+// pad fills in the cells of a with the stretches and dummies, in an order that reveals nothing. It returns the origin of each cell, which
+// is nil for a dummy.
 func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meaning.Asked, error) {
 	n, chinese := 0, 0
 	for _, s := range stretches {
@@ -333,7 +333,7 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	return nil
 }
 
-// takeLeads adds the documents named by the partner. It drops those that came close only to dummies.
+// takeLeads adds the documents named by the partner. It drops documents that came close only to dummies.
 func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []byte, places []*meaning.Asked, spans []concordat.Span) {
 	t.Statement.Salt = salt
 	if len(t.Statement.Payload) > 0 {

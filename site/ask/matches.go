@@ -19,7 +19,7 @@ type Matched struct {
 	Consulted []concordat.Consulted // only partners and mirrors
 }
 
-// Matches returns the sentence matches at all sites that a check would start from, without storing a task. It records questions to
+// Matches returns, for all sites, the sentence matches that a check would start from, without storing a task. It records questions to
 // partners as Check does. With ForwardUnmatched, it first compares the submission with this site's documents.
 func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*Matched, error) {
 	local, err := s.site.Local(ctx, sub, o)

@@ -54,7 +54,7 @@ func add(f *report.Findings, all []*partnerAnswer) {
 }
 
 // tally counts, for each sentence of a submission, the documents of each site that contain exactly this sentence. Only matches at
-// distance 0 can be totalled; for any others, two sites may have different wording.
+// distance 0 can be totalled; at other distances, two sites may have different wording.
 type tally map[concordat.Span]map[concordat.SiteID]int
 
 func (t tally) add(site concordat.SiteID, hits []compare.Hit) {

@@ -61,7 +61,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		return done, err
 	}
 	if !state.Withdrawn.IsZero() || state.Scheme != "" && state.Scheme != m.Profiler.Scheme() {
-		// The current mirror is useless: its library was closed, or it was built with a different scheme.
+		// The current mirror is useless, because its library was closed or it was built with a different scheme.
 		if err := s.DropMirror(ctx, m); err != nil {
 			return done, err
 		}
@@ -102,7 +102,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 	}
 }
 
-// closed reports whether err says that the owner's library is not, or no longer, open to this site.
+// closed reports whether err means that the owner's library is not, or no longer, open to this site.
 func closed(err error) bool {
 	var r *concordat.Refusal
 	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired ||

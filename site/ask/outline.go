@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// closeDistance is the distance in bits within which a single sentence is evidence: among a third of a billion pairs of unrelated
+	// closeDistance is the distance in bits within which a single sentence is evidence. Among a third of a billion pairs of unrelated
 	// sentences, the closest were 24 apart (doc/security.md).
 	closeDistance = 15
 	// maxOutlined is the maximum number of a partner's documents whose outlines are requested; beyond it, only matched sentences are
@@ -91,8 +91,8 @@ func (r *round) source(n *nominated) report.PartnerSource {
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
 
-// matched reports whether a passage is evidence and contains a sentence that matched on its own. Fingerprints that are merely similar
-// where none of them matched are a coincidence.
+// matched reports whether a passage is evidence and contains a sentence that matched on its own. If none of its sentences matched,
+// similar fingerprints are a coincidence.
 func matched(c *compare.Candidate, p concordat.Passage) bool {
 	return isEvidence(p) && c.Documents(p.Span) > 0
 }
@@ -112,9 +112,9 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 // leastWorth is the minimum total worth of a document's matches for requesting its outline.
 const leastWorth = 0.3
 
-// worthAsking reports whether a document's matches deserve a second look: chance matches are distant, so that a few of them are worth at
-// most a fifth, and rarely adjacent. In libraries of up to maxOutlined documents, hardly any match is due to chance and a reworded text
-// can have just one, so every match deserves it.
+// worthAsking reports whether a document's matches deserve a second look. Chance matches are distant, so a few of them are worth at most
+// a fifth, and they are rarely adjacent. In libraries of up to maxOutlined documents, hardly any match is due to chance and a reworded
+// text can have just one, so every match deserves it.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
 }
@@ -126,9 +126,9 @@ const (
 	nearSpans    = 600 // in bytes
 )
 
-// enough reports whether the matches of a document without text suffice as evidence: one very close sentence, two fairly close ones that
-// do not overlap, or two that are neighbours on both sides, at least one of them near. Two sentences just inside the gate are not
-// evidence: a submission of 200 sentences has hundreds of such chance matches among 100,000 sentences.
+// enough reports whether the matches of a document without text suffice as evidence. One very close sentence suffices, as do two fairly
+// close ones that do not overlap, or two that are neighbours on both sides if at least one of them is near. Two sentences just inside the
+// gate are not evidence, because a submission of 200 sentences has hundreds of such chance matches among 100,000 sentences.
 func enough(c *compare.Candidate) bool {
 	return slices.ContainsFunc(c.Hits, func(h compare.Hit) bool { return h.Distance <= closeDistance }) ||
 		anyTwo(c, func(g, h compare.Hit) bool {

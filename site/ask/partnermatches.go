@@ -18,7 +18,7 @@ type PartnerMatches struct {
 // MatchedDocument is a partner's document that shares wording with the text.
 type MatchedDocument struct {
 	report.PartnerSource
-	// Share is the share of the text that counts as found in the document, computed as in a check. It is an estimate with bounds
+	// Share is the share of the text that counts as found in the document, computed as in a check. It is an estimate within the bounds
 	// Estimate.
 	Share    float64
 	Estimate report.Bounds
@@ -82,7 +82,7 @@ func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *Pa
 		for _, s := range compare.Joined(there(rep, i)) {
 			held += s.Len()
 		}
-		if d.Length > 0 { // the length comes from the partner and can be less than that of the passages
+		if d.Length > 0 { // the length comes from the partner and can be less than the passages' length
 			d.ContainedThere = min(1, float64(held)/float64(d.Length))
 		}
 		out.Documents = append(out.Documents, d)

@@ -56,8 +56,8 @@ type partnerAnswer struct {
 	silent     bool // whether it failed because no answer came
 }
 
-// outcome describes how a finished partner answered: refused, silent or failed if no library answered. The reason is the first one given
-// for a library without an answer.
+// outcome describes how a finished partner answered. If no library answered, the outcome is refused, silent or failed. The reason is the
+// first one given for a library without an answer.
 func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	var why concordat.Reason
 	whole := 0

@@ -28,8 +28,8 @@ type RevealRequest struct {
 // Reveal sends the submission's wording of passages to the partner that has their sources, and adds the partner's disclosures to the
 // findings. passages are indices into Findings.Passages. A request for whole passages is pending until a person decides; see
 // [Asker.RefreshDisclosures]. Granted passages are not requested again. It returns the requested disclosures; a refusal is one of their
-// states. Errors: ErrNotFound; ErrInvalid for passages that are not the partner's or have no known position in the source; and the
-// partner's error if it does not answer. In that case, the partner may have read the wording regardless, and the findings say so.
+// states. It fails with ErrNotFound, with ErrInvalid for passages that are not the partner's or have no known position in the source, and
+// with the partner's error if it does not answer. In the last case, the partner may still have read the wording, and the findings say so.
 func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
 	if o.Level == "" {
 		o.Level = concordat.ShowOverlap
@@ -288,7 +288,7 @@ func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got
 	return any
 }
 
-// sharedSpans converts the runs of shared words in a passage from spans of the passage to spans of the text; nil if there are none.
+// sharedSpans converts the runs of shared words in a passage from spans of the passage to spans of the text, or nil if there are none.
 func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	end := 0

@@ -204,7 +204,7 @@ func (fw *forwarding) commit() (salt []byte, commitment [sha256.Size]byte) {
 	return salt, concordat.Commit(salt, sha256.Sum256([]byte(fw.sub.Text)))
 }
 
-// putAsk stores what is needed to interpret the partner's later decisions about a job, provided the check stores anything.
+// putAsk stores the data needed to interpret the partner's later decisions about a job, provided the check stores anything.
 func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, spans []concordat.Span) error {
 	if r.fw.task == "" {
 		return nil
@@ -312,7 +312,7 @@ func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level 
 	return n
 }
 
-// HandleName returns this site's name for a partner's document: its handle in hexadecimal.
+// HandleName returns this site's name for a partner's document, which is its handle in hexadecimal.
 func HandleName(h concordat.Handle) concordat.DocumentID {
 	return concordat.DocumentID(hex.EncodeToString(h[:]))
 }

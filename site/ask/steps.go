@@ -16,7 +16,8 @@ const (
 // stepDistance is the typical distance in bits for each step.
 var stepDistance = [...]int{concordat.CloseFar: farDistance, concordat.CloseNear: nearDistance, concordat.CloseSame: 0}
 
-// Nearness of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
+// These are the nearness values of the steps, on the scale of [compare.ByBits]. Near sentences are mostly related; far ones are mostly
+// not.
 const (
 	nearWorth = 0.6
 	farWorth  = 0.07

@@ -16,7 +16,7 @@ import (
 // Shared wording in a submission is left out of questions to partners too. Partners are not asked about wording already known from
 // templates or from documents of this site or a batch, and it nominates no document. They are asked about quotations that name their
 // source, so that reports can show the source, but these do not nominate documents either. A partner's answer reveals what its documents
-// share: a sentence in enough of them is common. This works without their text.
+// share, because a sentence in enough of them is common. This works without their text.
 
 // leastPart is the minimum number of letters in a displayed remainder of a passage that was cut at shared wording.
 const leastPart = 30
@@ -35,9 +35,9 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 	return compare.ShareOf(fw.count, s, others)
 }
 
-// commonAt returns the parts of the submission that many documents contain, counting the partner's and this site's together with the
-// submission, as judged by the partner's fingerprints. Consecutive sentences are classified as in package wording: a few words are
-// common, and a page is undecided. of is the number of documents at the partner, or 0 if unknown.
+// commonAt returns the parts of the submission that many documents contain, judged by the partner's fingerprints. It counts the partner's
+// documents, this site's and the submission. Consecutive sentences are classified as in package wording, so a few words are common, and a
+// page is undecided. of is the number of documents at the partner, or 0 if unknown.
 func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
 	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
 	all := 0
@@ -97,7 +97,7 @@ func (fw *forwarding) held(s concordat.Span) int {
 
 // holding counts the documents that contain a sentence.
 type holding struct {
-	here     int // documents found by the query that contain it or nearly do
+	here     int // documents found by the query that contain it, exactly or nearly
 	anywhere int // documents in the partner's whole index that contain exactly this sentence
 }
 
@@ -124,7 +124,7 @@ func holders(matches []concordat.Match) map[int]holding {
 	return out
 }
 
-// classed classifies consecutive sentences by their number of words, leaving out those that count in any case.
+// classed classifies consecutive sentences by their number of words, leaving out sentences that count in any case.
 func (fw *forwarding) classed(run []report.Wording, all int) []report.Wording {
 	var spans []concordat.Span
 	for _, x := range run {
@@ -216,8 +216,8 @@ func (w *partWording) kind(s concordat.Span) concordat.Kind {
 	return best
 }
 
-// judged returns the passages of one source cut at shared wording, in text order, and marks those that this site's own rules do not
-// accept as evidence.
+// judged returns the passages of one source cut at shared wording, in text order, and marks the passages that this site's own rules do
+// not accept as evidence.
 func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
 	out := w.cut(passages)
 	slices.SortStableFunc(out, func(x, y concordat.Passage) int { return cmp.Or(x.Span.Start-y.Span.Start, x.Span.End-y.Span.End) })
@@ -248,7 +248,7 @@ func (w *partWording) beside(questions []concordat.Sentence, matches []concordat
 	return compare.FewBeside(out)
 }
 
-// prints returns the sentences of the submission as fingerprints, without those to leave out.
+// prints returns the fingerprints of the submission's sentences that are not left out.
 func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	all, err := w.fw.own.fingerprints(p, w.fw.profiles[p])
 	if err != nil || len(w.walls) == 0 {
@@ -263,7 +263,7 @@ func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	return all, nil
 }
 
-// addWording adds partners' common wording to that of this site. No stretch is reported twice.
+// addWording adds partners' common wording to this site's. No stretch is reported twice.
 func addWording(f *report.Findings, told []report.Wording) {
 	if len(told) == 0 {
 		return

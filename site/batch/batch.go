@@ -22,7 +22,7 @@ import (
 	"concordat/store"
 )
 
-// Job describes what a batch is compared with. It is stored with the batch as JSON.
+// Job describes how a batch is compared. It is stored with the batch as JSON.
 type Job struct {
 	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // empty means all, unless NoLibraries is set
 	NoLibraries bool                  `json:"no_libraries,omitempty"` // compare the documents only with each other
@@ -31,10 +31,10 @@ type Job struct {
 	Purpose     string                `json:"purpose,omitempty"` // purpose stated to partners
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
-	Threshold   float64               `json:"threshold,omitempty"` // share at which a pair connects its documents; default 0.3
+	Threshold   float64               `json:"threshold,omitempty"` // share at which a pair connects its documents; the default is 0.3
 	Channel     compare.Channel       `json:"channel,omitempty"`   // how candidates are nominated
-	// Candidates is the maximum number of other documents of the batch compared with each document; default 200. A pair is compared if
-	// either document nominates the other.
+	// Candidates is the maximum number of other documents of the batch compared with each document; the default is 200. A pair is
+	// compared if either document nominates the other.
 	Candidates int `json:"candidates,omitempty"`
 	// Leads requests passages that restate other documents of the batch, or of the libraries, in other words.
 	Leads    bool           `json:"leads,omitempty"`
@@ -67,9 +67,9 @@ type Options struct {
 	Index concordat.Index
 	// Read returns the documents in a file; one that cannot be read becomes an Item with Err. It is called concurrently.
 	Read func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
-	// Options returns what to compare each document with besides the batch; done, if not nil, is called at the end.
+	// Options returns the options for comparing each document with libraries and partners; done, if not nil, is called at the end.
 	Options func(ctx context.Context, j Job) (o site.CheckOptions, done func(), err error)
-	Rules   report.Rules // rules for reports and shares, unless the batch has rules of its own
+	Rules   report.Rules // rules for reports and shares if the batch has none
 	// Progress, if not nil, receives the progress of the batch. It can be called concurrently.
 	Progress func(stage string, done, total int)
 	// Failed, if not nil, is called for each file that yields no text.

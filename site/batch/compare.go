@@ -164,7 +164,7 @@ func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store
 	if err != nil {
 		return p, false, err
 	}
-	// Possibly only one of the two considers the other worth comparing.
+	// It is possible that only one of the two considers the other worth comparing.
 	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
@@ -204,8 +204,9 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
-	// An alignment starts from the examined text, so each of the two members gets the passages that checking it would find. Possibly only
-	// one of them has any; for example, a quotation attributed in one document is evidence against the other, which reworded it.
+	// An alignment starts from the examined text, so each of the two members gets the passages that checking it would find. It is
+	// possible that only one of them has any; for example, a quotation attributed in one document is evidence against the other, which
+	// reworded it.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
 	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {
@@ -288,7 +289,7 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	return t.member
 }
 
-// passagesOf returns the passages of a pair as seen by one of its members, whose text is own; isA says which one.
+// passagesOf returns the passages of a pair as seen by one of its members, whose text is own; isA states which one.
 func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
 	var kept []Passage
 	if err := json.Unmarshal(packed, &kept); err != nil {

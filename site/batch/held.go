@@ -30,14 +30,14 @@ type Wording struct {
 	Words  int  `json:"words"`
 	Of     int  `json:"of"`     // number of documents in the batch
 	Common bool `json:"common"` // the wording does not count
-	// Open means that an officer must decide whether it counts; Common is then also set. Earlier versions did not have this.
+	// Open means that an officer must decide whether it counts; Common is then also set. Earlier versions lacked this field.
 	Open bool `json:"open,omitempty"`
 	// Decided is DecidedCount or DecidedLeave after a decision, and empty before.
 	Decided string `json:"decided,omitempty"`
 	// Kind is the kind of wording if it does not count: form, common or undecided. It is empty if the wording counts, or was stored by an
 	// earlier version.
 	Kind   concordat.Kind `json:"kind,omitempty"`
-	Why    string         `json:"why,omitempty"` // if it resembles a form, the part it resembles: see package wording
+	Why    string         `json:"why,omitempty"` // if it resembles a form, the part that it resembles; see package wording
 	Share  float64        `json:"share"`         // largest share of any one text, 0 to 1; 0 if not recorded
 	Places []wordingPlace `json:"places"`        // longest first
 }
@@ -149,7 +149,7 @@ func (w *Wording) join(other *Wording) {
 	w.Places = append(w.Places, other.Places...)
 }
 
-// ViewedWording is wording found in several documents of a batch: counting wording first, then common wording.
+// ViewedWording is wording found in several documents of a batch. Counting wording comes first, then common wording.
 type ViewedWording struct {
 	Number  int // from 1
 	Words   int
@@ -261,7 +261,7 @@ type memberTexts struct {
 	of map[int]string
 }
 
-// at returns the text of a place, truncated to runes code points; empty if none is stored.
+// at returns the text of a place, truncated to runes code points, or "" if none is stored.
 func (t *memberTexts) at(ctx context.Context, p ViewedPlace, runes int) (string, error) {
 	text, known := t.of[p.Member]
 	if !known && t.v.Members[p.Member].Task != "" {
@@ -304,8 +304,8 @@ func decide(ctx context.Context, db *store.DB, id string, number int, decided st
 	return db.Batches.PutBatchWording(ctx, id, data)
 }
 
-// CountWording makes wording found in several documents of a batch count, or stop counting, in all their reports: one decision for all.
-// base is as in [RulesInForce]. The decision is recorded, and can be reversed by another call or in each report separately.
+// CountWording decides, for all reports of a batch, whether wording found in several of its documents counts. base is as in
+// [RulesInForce]. The decision is recorded, and can be reversed by another call or in each report separately.
 func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)

@@ -183,7 +183,7 @@ func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int
 
 // joinedLead is a lead between two members, in either direction.
 type joinedLead struct {
-	compare.SourceLead // as seen from member a, whose name sorts before that of b
+	compare.SourceLead // as seen from member a, whose name sorts before b's
 	a, b               int
 }
 
@@ -232,7 +232,7 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 	return out, nil
 }
 
-// manySay is the minimum number of members making a statement at which it is no longer a lead.
+// manySay is the minimum number of members that make a statement too widespread to be a lead.
 const manySay = 3
 
 // saying is a sentence of a member.

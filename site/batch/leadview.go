@@ -53,7 +53,7 @@ func (m ManySay) Documents() []int {
 // ViewedLeads holds the leads between the documents of a batch.
 type ViewedLeads struct {
 	Leads []ViewedLead // undecided leads of counting pairs first, by descending likelihood
-	Many  []ManySay    // said by most documents first
+	Many  []ManySay    // places with the most documents first
 }
 
 // States returns the states of the leads in order.
@@ -138,8 +138,8 @@ func (l leadTo) in(all []leadTo, number int) *leadTo {
 	return nil
 }
 
-// before reports whether a lead is shown from i's side rather than j's: the summarising side if there is one, or else that of the
-// document whose name sorts first.
+// before reports whether a lead is shown from i's side rather than j's. It is shown from the summarising side if there is one, or else
+// from the side of the document whose name sorts first.
 func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
@@ -147,7 +147,7 @@ func (v *View) before(i, j int, l, back leadTo) bool {
 	return i < j
 }
 
-// rank returns the sort rank of a lead: leads awaiting a decision come first, and leads that need no reading come last.
+// rank returns the sort rank of a lead. Leads awaiting a decision come first, and leads that need no reading come last.
 func (l *ViewedLead) rank() int {
 	switch {
 	case l.State == report.LeadSetAside:
@@ -259,9 +259,9 @@ func (m *ManySay) tidy() {
 	m.Places = out
 }
 
-// DecideLead decides about a lead between two documents, in the reports of both: it counts, it is rejected, or it is open again. The lead
-// is identified by the members' numbers and its places in them, in code points. base is as in [site.RulesInForce]. If there is no such
-// lead, it fails with concordat.ErrNotFound. The decision is recorded, and can be reversed by another call or in each report separately.
+// DecideLead counts, rejects or reopens a lead between two documents, in the reports of both. The lead is identified by the members'
+// numbers and its places in them, in code points. base is as in [site.RulesInForce]. If there is no such lead, it fails with
+// concordat.ErrNotFound. The decision is recorded, and can be reversed by another call or in each report separately.
 func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one LeadDecision, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -296,7 +296,7 @@ func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one 
 	})
 }
 
-// LeadDecision is a decision about a lead between members number A and B.
+// LeadDecision is a decision about a lead between the members with numbers A and B.
 type LeadDecision struct {
 	A, B         int
 	Span, Source concordat.Span // place of the lead in A and in B, in code points

@@ -58,7 +58,7 @@ func (l LineageRules) commonAuthor(a, b *store.BatchMember) bool {
 	return false
 }
 
-// authors returns the folded names of a member's authors, which semicolons separate in the metadata.
+// authors returns the folded names of a member's authors, which are separated by semicolons in the metadata.
 func (l LineageRules) authors(m *store.BatchMember) map[string]bool {
 	out := map[string]bool{}
 	if m.AuthorBy == store.AuthorMetadata && !l.Metadata {

@@ -22,7 +22,7 @@ type ManifestLine struct {
 	Group   string         `json:"group,omitempty"`
 	DraftOf string         `json:"draft_of,omitempty"` // the file that it is an earlier or later version of
 	Date    concordat.Date `json:"date,omitempty"`
-	// Time is the date with its time of day, if the table gives it.
+	// Time is the date with its time of day, if the table contains it.
 	Time concordat.Instant `json:"time,omitempty"`
 }
 
@@ -42,7 +42,7 @@ var manifestColumns = map[string]func(*ManifestLine) *string{
 	"date":     func(l *ManifestLine) *string { return (*string)(&l.Date) },
 }
 
-// ManifestError describes what is wrong with a manifest. It wraps concordat.ErrInvalid.
+// ManifestError describes a fault in a manifest. It wraps concordat.ErrInvalid.
 type ManifestError struct {
 	Line   int    // from 1; 0 for the whole manifest
 	Code   string // large, empty, table, column, file, twice, date or many

@@ -11,7 +11,7 @@ import (
 	"concordat/store"
 )
 
-// pairNames returns the name of a pair in events: the names of both documents in order.
+// pairNames returns the name of a pair in events, which consists of the names of both documents in order.
 func pairNames(a, b *store.BatchMember) string {
 	if b.Name < a.Name {
 		a, b = b, a

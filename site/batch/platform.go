@@ -45,8 +45,8 @@ func submittersOf(platform *regexp.Regexp, names []string) []string {
 	return out
 }
 
-// groupBySubmitter puts each submitter's documents in a group, unless the manifest declares another. It goes by the names of the members
-// in an archive, or else by the names of all files in the batch.
+// groupBySubmitter puts each submitter's documents in a group, unless the manifest declares another. It uses the names of the members in
+// an archive, or else the names of all files in the batch.
 func (r *batchRun) groupBySubmitter(f *batchFile) {
 	var who []string
 	if one := r.submitter[f.input.Name]; one != "" {

@@ -32,13 +32,13 @@ type QueueOptions struct {
 	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
-	Rules   func() report.Rules // rules for batches without rules of their own
-	Leads   func() bool         // whether all batches look for leads; nil means only those that request them
+	Rules   func() report.Rules // rules for batches that have none
+	Leads   func() bool         // whether all batches look for leads; nil means only batches that request them
 	Logger  *slog.Logger        // nil disables logging
 }
 
-// Queue runs submitted batches one at a time, and repetitions. It survives restarts of the process and resumes interrupted work. Its
-// methods are safe for concurrent use.
+// Queue runs submitted batches one at a time, and also runs repetitions. It survives restarts of the process and resumes interrupted
+// work. Its methods are safe for concurrent use.
 type Queue struct {
 	site *site.Site
 	o    QueueOptions
@@ -131,7 +131,7 @@ func (b *Queue) wakeUp() {
 	}
 }
 
-// Again requeues a batch that has ended: for another round against the current libraries, or to resume it if it failed.
+// Again requeues a batch that has ended, either for another round against the current libraries or, if it failed, to resume it.
 func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) error {
 	one, err := b.o.Store.Batches.Batch(ctx, id)
 	if err == nil {
@@ -205,7 +205,7 @@ func (b *Queue) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// loop calls do until ctx ends: again at once if do asks for it, and otherwise after the given time or a wake-up.
+// loop calls do until ctx ends. It calls do again at once if do asks for it, and otherwise after the given time or a wake-up.
 func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struct{}, do func(context.Context) bool) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

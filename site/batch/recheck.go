@@ -20,8 +20,9 @@ import (
 // maxEvery is the maximum number of days between two checks.
 const maxEvery = 3650
 
-// RecheckTime returns the time of the first repetition of a check repeated every given number of days: on the given day, as YYYY-MM-DD in
-// local time, or that many days from now if on is empty. 0 days means once, on the given day. It fails with concordat.ErrInvalid.
+// RecheckTime returns the time of the first repetition of a check that is repeated every given number of days. It is on the given day, as
+// YYYY-MM-DD in local time, or that many days from now if on is empty. 0 days means once, on the given day. It fails with
+// concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > maxEvery {
 		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, maxEvery)
@@ -39,8 +40,8 @@ func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	return t, nil
 }
 
-// Rechecks starts the repetitions that are due and processes those that have ended: for these, it records the sources not found the
-// previous time. It resumes interrupted repetitions.
+// Rechecks starts the repetitions that are due. For repetitions that have ended, it records the sources not found the previous time. It
+// resumes interrupted repetitions.
 func (b *Queue) Rechecks(ctx context.Context) error {
 	now := b.site.Options().Now()
 	due, err := b.o.Store.Alerts.DueRechecks(ctx, now)
@@ -69,7 +70,7 @@ func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error
 		}
 		r.Due = strconv.Itoa(one.Round + 1)
 	} else {
-		// Without findings, there is nothing to compare with: the check failed, or was of an archive.
+		// Without findings, there is nothing to compare with, because the check failed or was of an archive.
 		if _, err := b.site.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
 			return b.gone(ctx, r, err)
 		}

@@ -36,7 +36,7 @@ func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMemb
 	return h.Template(), nil
 }
 
-// sectionShares returns the sections of a report with text from a source, except those too short for a share.
+// sectionShares returns the sections of a report with text from a source, except sections too short for a share.
 func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionShare {
 	var out []store.SectionShare
 	for i, of := range s.Sections {
@@ -47,8 +47,8 @@ func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionSh
 	return out
 }
 
-// setWidely records the sections that more than half of the documents, and at least three, share with another up to the threshold. Such
-// wording belongs to the form or to a ring; it is reported separately and proves nothing about any one pair.
+// setWidely records the sections whose share with another document reaches the threshold in more than half of the documents, and in at
+// least three. Such wording belongs to the form or to a ring; it is reported separately and proves nothing about any one pair.
 func (v *View) setWidely() {
 	holders := map[string]map[int]bool{}
 	for _, p := range v.Pairs {
@@ -131,7 +131,7 @@ func (v *View) SectionLines() []SectionLine {
 	return out
 }
 
-// SectionsOf returns the sections for which a pair is listed: those that reach the threshold, or none if one of the documents does.
+// SectionsOf returns the sections that reach the threshold, for which a pair is listed, or none if one of the documents reaches it.
 func (v *View) SectionsOf(p ViewedPair) []SectionLine {
 	threshold := v.Job.PairThreshold()
 	if p.Share() >= threshold {

@@ -43,7 +43,7 @@ type PairLine struct {
 	Share   float64 `json:"share"`   // the larger of the next two
 	ShareA  float64 `json:"share_a"` // share of a found in b
 	ShareB  float64 `json:"share_b"`
-	// Sections are those with text found in the other document, largest share first.
+	// Sections are the ones with text found in the other document, largest share first.
 	Sections []PairSection `json:"sections,omitempty"`
 	Counted  bool          `json:"counted"`
 	Reason   string        `json:"reason,omitempty"`  // why the pair does not count: author, group, draft or verdict
@@ -211,7 +211,8 @@ func (v *View) WriteMembers(w io.Writer) error {
 }
 
 // WriteMatrix writes a matrix in CSV with the share of each row's document found in each column's document. It includes all documents if
-// there are few, and otherwise those in clusters; a blank cell is a pair below the threshold whose documents are in different clusters.
+// there are few, and otherwise only documents in clusters; a blank cell is a pair below the threshold whose documents are in different
+// clusters.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {

@@ -21,10 +21,10 @@ type View struct {
 	Job     Job
 	Rules   LineageRules
 	Members []store.BatchMember // ordered by name; unreadable members have a Cause
-	// Pairs are those in which a document, or a section of one, reaches the threshold, in descending order of the larger share.
+	// Pairs holds the pairs in which a document, or a section of one, reaches the threshold, in descending order of the larger share.
 	Pairs []ViewedPair
-	// Clusters are the groups connected by counting pairs, see screen.Communities: largest first, each ordered by name, as indices into
-	// Members. Each document of a counting pair is in exactly one.
+	// Clusters are the groups connected by counting pairs (see screen.Communities), largest first. Each is a list of indices into
+	// Members, ordered by name. Each document of a counting pair is in exactly one.
 	Clusters [][]int
 	// Wording is wording found in several documents, in descending order of its total words in all documents.
 	Wording []ViewedWording
@@ -194,7 +194,7 @@ func (v *View) Unread() []store.BatchMember {
 	return out
 }
 
-// Matrix returns the documents for a matrix: all if there are few, and otherwise the first in cluster n, from 1.
+// Matrix returns the documents for a matrix. These are all documents if there are few, and otherwise the first in cluster n, from 1.
 func (v *View) Matrix(n int) []int {
 	if n == 0 {
 		if len(v.Members) > MaxMatrix {
@@ -230,8 +230,8 @@ func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 	return nodes, links
 }
 
-// SetLineage changes the lineage rules of a batch; base are the rules of reports without changes, for a batch without rules of its own.
-// Decisions are recorded and can be reversed by another call. It updates the reports of the affected documents.
+// SetLineage changes the lineage rules of a batch; base holds the rules of unchanged reports in a batch that has none. Decisions are
+// recorded and can be reversed by another call. It updates the reports of the affected documents.
 func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, rules LineageRules, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)

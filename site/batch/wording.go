@@ -21,15 +21,15 @@ type batchWording struct {
 	ref       func(name string) concordat.Ref
 	templates []string
 	stock     *compare.Stock // stock of the site
-	// holders maps the first gram of common wording to the documents displayed with it: at most MaxBeside, ordered by name.
+	// holders maps the first gram of common wording to the documents displayed with it, at most MaxBeside, ordered by name.
 	holders map[uint64][]string
-	first   []string // the documents displayed with templates: the first MaxBeside by name
+	first   []string // the documents displayed with templates, the first MaxBeside by name
 }
 
 // maxGrams is the maximum number of grams counted at once, 16 bytes each; larger batches are counted in parts.
 const maxGrams = 8 << 20
 
-// learn records which documents contain which wording, before any two are compared, unless that was done before.
+// learn records which documents contain which wording, before any two are compared, unless this was already done.
 func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
 	if r.wording != nil {
 		return nil

@@ -31,7 +31,7 @@ type Progress func(stage string, done, total int)
 // NoProgress discards progress reports.
 func NoProgress(string, int, int) {}
 
-// Options select the part of an index to compare a submission with.
+// Options select the part of an index with which a submission is compared.
 type Options struct {
 	Exclude []concordat.Ref // documents never to be found, for example earlier versions of the submission
 	Exact   bool            // look up only exact bands, which is faster but finds less
@@ -42,7 +42,7 @@ type Options struct {
 }
 
 const (
-	// FairDistance is the distance within which two sentences are evidence: unrelated sentences are a thousand times less often this
+	// FairDistance is the distance within which two sentences are evidence. Unrelated sentences are a thousand times less often this
 	// close than within the gate.
 	FairDistance      = 20
 	DefaultCandidates = 200

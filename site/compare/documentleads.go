@@ -23,8 +23,8 @@ type SourceLead struct {
 	By         string // the comparer
 }
 
-// SourceLeads returns the leads from which Leads selects those to report, including statements made by many sources. It uses only the
-// table for comparison. read returns the sentences of the text and of the candidates.
+// SourceLeads returns the leads from which Leads selects, including statements made by many sources. It uses only the table for
+// comparison. read returns the sentences of the text and of the candidates.
 func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) ([]SourceLead, error) {
 	c, err := m.compareMeaning(ctx, text, read, q, taken, candidates, nil)
@@ -54,7 +54,7 @@ func (l SourceLead) Told(text string, source *concordat.Document) report.Lead {
 	return out
 }
 
-// Turned returns a lead as seen from its source, document ref: a lead to the text of document from.
+// Turned returns a lead as seen from its source, document ref, that is, a lead to the text of document from.
 func (l SourceLead) Turned(from concordat.Ref) SourceLead {
 	out := l
 	out.Source, out.Span, out.Of = from, l.Of, l.Span

@@ -26,7 +26,7 @@ type Vectors interface {
 	PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error
 }
 
-// VectorIndex finds the documents of a site by an encoder's vectors, as a TextSearcher by cells.
+// VectorIndex finds the documents of a site by an encoder's vectors, just as a TextSearcher finds them by cells.
 type VectorIndex interface {
 	concordat.TextSearcher
 	Space() *meaning.Space
@@ -82,7 +82,7 @@ type verified struct {
 	count int    // number of nominated sentences
 }
 
-// sentence is a text, and the context that its vector belongs to.
+// sentence is a text, with the context to which its vector belongs.
 type sentence struct {
 	text string
 	of   concordat.Ref
@@ -104,7 +104,7 @@ type question struct {
 	nearby   [][]meaning.Nearby // for each source, places where the vectors of an index stand out
 }
 
-// sentences returns the sentences to encode for the places: the submission's first, then those of each source.
+// sentences returns the sentences to encode for the places, first the submission's and then each source's.
 func (q *question) sentences(p meaning.Places) []sentence {
 	texts := q.compared.Texts(p, q.here, q.there)
 	out := make([]sentence, 0, len(texts))
@@ -158,7 +158,7 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	return out, nil
 }
 
-// sentFlag returns the flag that a number of sentences went to another machine, or none.
+// sentFlag returns a flag stating that a number of sentences went to another machine, or none.
 func (e *Encoder) sentFlag(sent int) []concordat.Flag {
 	where := e.server.Where()
 	if where == "" || sent == 0 {
@@ -182,7 +182,7 @@ func (e *Encoder) digest(text string) [32]byte {
 	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
 }
 
-// encode returns the vectors of the samples, followed by those of the sentences. It requests missing vectors and stores them. sent is the
+// encode returns the vectors of the samples, followed by the sentences' vectors. It requests missing vectors and stores them. sent is the
 // number of sentences sent, excluding the samples, which are no one's text.
 func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
 	vectors = make([][]float32, len(samples)+len(sentences))
@@ -209,7 +209,7 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		if err != nil || evenly(vectors) {
 			return vectors, sent, err
 		}
-		clear(vectors) // stored vectors come from another model with the same name: request all of them again
+		clear(vectors) // stored vectors come from another model with the same name, so request all of them again
 	}
 	return nil, sent, &serverError{errors.New("its vectors are of several lengths")}
 }

@@ -78,8 +78,8 @@ func languageOf(text string) string {
 	return ""
 }
 
-// kanaOf is the threshold for Japanese: a text in Chinese characters is Japanese if at least one in kanaOf letters is kana. In Japanese
-// prose half of the letters are kana, and in a Chinese text with Japanese quotations far fewer.
+// kanaOf is the threshold for Japanese. A text in Chinese characters is Japanese if at least one in kanaOf letters is kana. Half of the
+// letters in Japanese prose are kana; in a Chinese text with Japanese quotations, far fewer are.
 const kanaOf = 10
 
 // eastAsian classifies a text as Chinese, Japanese or Korean by its letters.

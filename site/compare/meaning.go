@@ -40,7 +40,7 @@ type nearTexts struct {
 }
 
 // nominateMeaning returns the documents nearest to stretches of a text, or none if the index has no cells. They are found by the cells of
-// their sentences and ranked by the vectors of their sentences, both those of the encoder, if it has an index, and those of the table.
+// their sentences and ranked by the vectors of these sentences, from the encoder, if it has an index, and from the table.
 func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text string, q *concordat.Query) (out nearTexts, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
 		return out, nil
@@ -70,7 +70,7 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, text st
 	return out, err
 }
 
-// joinNear returns the first candidates, followed by those of the others that are not among them.
+// joinNear returns the first candidates, followed by the others that are not among them.
 func joinNear(first, others []*Candidate) []*Candidate {
 	known := map[concordat.Ref]bool{}
 	for _, c := range first {
@@ -125,7 +125,7 @@ func (m *Comparer) byEncoder(ctx context.Context, t *meaning.Text, text string, 
 	return near, sent, err
 }
 
-// mostAsked is the maximum number of sentences of a text for which vectors are requested in order to search the index of vectors.
+// mostAsked is the maximum number of sentences of a text for which vectors are requested to search the index of vectors.
 const mostAsked = 500
 
 // vectorIndex is an index that finds documents by cells and ranks them by vectors.
@@ -135,8 +135,8 @@ type vectorIndex struct {
 	places     bool // whether to return the places where documents are near
 }
 
-// ByMeaning returns the documents of the index nearest to stretches of a text, best first, those of each script in turn, and how complete
-// the search was. It ranks them by the table's vectors.
+// ByMeaning returns the documents of the index nearest to stretches of a text, best first and alternating between scripts, and how
+// complete the search was. It ranks them by the table's vectors.
 func (m *Comparer) ByMeaning(ctx context.Context, t *meaning.Text, cells *meaning.Cells, q *concordat.Query,
 	most Nomination) ([]*Candidate, *concordat.TextStats, error) {
 	in, err := m.tableIndex(cells)
@@ -196,7 +196,7 @@ func (m *Comparer) byIndex(ctx context.Context, t *meaning.Text, cells *meaning.
 	return inTurn(scripts[0], scripts[1]), stats, nil
 }
 
-// inTurn returns the candidates of two lists in turn: an encoder reads the places of the first ones, and each script has some of these.
+// inTurn returns the candidates of two lists in turn, so that each script has some of the first ones, whose places an encoder reads.
 func inTurn(a, b []*Candidate) []*Candidate {
 	out := make([]*Candidate, 0, len(a)+len(b))
 	for i := range max(len(a), len(b)) {
@@ -254,8 +254,9 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 	return out, reached, nil
 }
 
-// foremost returns up to the given number of matching documents: those ranked first for some stretch, then those ranked second for some
-// stretch, and so on. If only scores mattered, many documents close to one stretch would crowd out those close to another.
+// foremost returns up to the given number of matching documents. Documents ranked first for some stretch come first, then documents
+// ranked second for some stretch, and so on. If only scores mattered, many documents close to one stretch would crowd out those close to
+// another.
 func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	rank := map[concordat.Ref]int{} // best rank of each document, from 0
 	by := map[concordat.Ref]*Candidate{}
@@ -278,10 +279,10 @@ func foremost(matches []concordat.TextMatch, most int) []*Candidate {
 	return out[:min(len(out), most)]
 }
 
-// FlagNotMeant is the code of a flag that leads to some documents can be found only by words.
+// FlagNotMeant is the code of a flag stating that leads to some documents can be found only by words.
 const FlagNotMeant = "not_meant"
 
-// notMeant returns a flag that the given number of documents have no cells, or nil for 0.
+// notMeant returns a flag stating that the given number of documents have no cells, or nil for 0.
 func notMeant(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -291,7 +292,7 @@ func notMeant(documents int) []concordat.Flag {
 		documents)}}
 }
 
-// FlagLeadsEnd is the code of a flag that the end of a long text was not searched for leads.
+// FlagLeadsEnd is the code of a flag stating that the end of a long text was not searched for leads.
 const FlagLeadsEnd = "leads_end"
 
 func notRead(sentences int) []concordat.Flag {
@@ -303,10 +304,10 @@ func notRead(sentences int) []concordat.Flag {
 		sentences)}}
 }
 
-// FlagLongSources is the code of a flag that only the beginnings of some documents were searched for leads.
+// FlagLongSources is the code of a flag stating that only the beginnings of some documents were searched for leads.
 const FlagLongSources = "long_sources"
 
-// longSources returns a flag that the given number of documents exceed the compared part, or nil for 0.
+// longSources returns a flag stating that the given number of documents exceed the compared part, or nil for 0.
 func longSources(documents int) []concordat.Flag {
 	if documents == 0 {
 		return nil
@@ -316,8 +317,8 @@ func longSources(documents int) []concordat.Flag {
 		meaning.MaxSentences)}}
 }
 
-// joinCandidates returns up to leadCandidates candidates by words, and further ones by cells. A candidate by both has the places where
-// vectors stand out.
+// joinCandidates returns up to leadCandidates candidates by words, and further ones by cells. A candidate nominated by both has the
+// places where vectors stand out.
 func joinCandidates(words, cells []*Candidate) []*Candidate {
 	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
 	out = out[:min(len(out), leadCandidates)]

@@ -28,8 +28,8 @@ type Hit struct {
 // commonDocuments is the number of documents at which a sentence counts little for nomination.
 const commonDocuments = 20
 
-// ByBits returns how far inside its sentence's gate a match is, from its distance alone: 1 means an identical fingerprint, and 0 or less
-// means outside.
+// ByBits returns how far inside its sentence's gate a match is, from its distance alone. The value 1 means an identical fingerprint, and
+// 0 or less means outside.
 func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }

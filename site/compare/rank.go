@@ -14,7 +14,7 @@ import (
 const (
 	sentenceDocuments = 100 // documents found through cells for one sentence
 	askedTogether     = 64  // sentences per query to the index
-	stretchBest       = 3   // number of sentences per stretch that count: those that stand out most
+	stretchBest       = 3   // number of sentences per stretch that count, the ones that stand out most
 	usualFrom         = 10  // first rank, by closeness to a sentence, of the documents that represent the norm
 	usualTo           = 20  // last rank of these documents
 )
@@ -94,8 +94,8 @@ func (r *ranking) stretches(most int) [][]scored {
 	return out
 }
 
-// foremostOf returns up to the given number of documents: those ranked first for some stretch, then those ranked second for some stretch,
-// and so on.
+// foremostOf returns up to the given number of documents. Documents ranked first for some stretch come first, then documents ranked
+// second for some stretch, and so on.
 func foremostOf(stretches [][]scored, most int) []int {
 	var out []int
 	known := map[int]bool{}
@@ -122,8 +122,8 @@ func foremostOf(stretches [][]scored, most int) []int {
 	return out
 }
 
-// byVectors ranks documents found by cells according to the vectors of their sentences, and returns those that stand out most, best
-// first.
+// byVectors ranks documents found by cells according to the vectors of their sentences, and returns the documents that stand out most,
+// best first.
 func (m *Comparer) byVectors(ctx context.Context, r *ranking, most Nomination, in vectorIndex) ([]*Candidate, error) {
 	found := r.stretches(most.Find.Stretch)
 	of := foremostOf(found, most.Find.All)

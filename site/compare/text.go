@@ -151,9 +151,9 @@ func (w *weigher) best(window []concordat.TermCount) []concordat.WeightedTerm {
 	return out
 }
 
-// merge returns up to most candidates to compare: those nominated by fingerprints, followed by those nominated only by words, for which
-// it reserves up to three tenths of most. A candidate nominated by both also counts as nominated by words. left is the number of
-// fingerprint candidates left out.
+// merge returns up to most candidates to compare. Candidates nominated by fingerprints come first, followed by candidates nominated only
+// by words, for which it reserves up to three tenths of most. A candidate nominated by both also counts as nominated by words. left is
+// the number of fingerprint candidates left out.
 func merge(prints, texts []*Candidate, most int) (out []*Candidate, left int) {
 	by := make(map[concordat.Ref]*Candidate, len(prints))
 	for _, c := range prints {

@@ -16,9 +16,9 @@ const (
 	coversMost = 0.8
 )
 
-// Settle decides questions that cannot be answered from one source alone. passages are those of all sources, in any order, each already
-// judged separately. Several consecutive copied sentences are a patchwork, whatever their sources; a short stretch that many sources
-// contain with small changes is common wording, just as if it were verbatim.
+// Settle decides questions that cannot be answered from one source alone. passages holds the passages of all sources, in any order, each
+// already judged separately. Several consecutive copied sentences are a patchwork, whatever their sources; a short stretch that many
+// sources contain with small changes is common wording, just as if it were verbatim.
 func (w *SharedWording) Settle(passages []concordat.Passage) {
 	w.support(passages)
 	w.markWidespread(passages)

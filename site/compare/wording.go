@@ -21,13 +21,13 @@ type SharedWording struct {
 	Words *wording.Words
 	given []string        // templates, that is, wording that was handed out
 	grams *wording.Common // wording shared by others, which is left out of their texts too
-	// Explained lists stretches that the text itself explains, if others contain them: quotations that name their source. They are left
-	// out of comparisons, and count only if an officer decides so. Documents and Of are not set.
+	// Explained lists the stretches that the text itself explains if others contain them, namely quotations that name their source. They
+	// are left out of comparisons, and count only if an officer decides so. Documents and Of are not set.
 	Explained []report.Wording
 	Found     []report.Wording
 	Form      []concordat.Span // template wording in the text
 	Named     []concordat.Span // quotations that name their source
-	// Attributed holds the wording that the text attributes to others. Attribution in another document too is an explanation.
+	// Attributed holds the wording that the text attributes to others. If another document attributes it too, that is an explanation.
 	Attributed []report.Attributed
 	// References lists the entries of reference lists, because texts that cite the same works are compared work by work.
 	References []concordat.Span
@@ -36,7 +36,7 @@ type SharedWording struct {
 	Of         int              // number of documents that could contain it, including the text itself; 0 if nothing was compared
 	Classes    []wording.Class  // classes of wording that others contain, in text order without overlaps
 	forms      func() *wording.Reader
-	// clauses means that shared clauses can be standard ones: see wording.ClausesAreForms.
+	// clauses means that shared clauses can be standard ones; see wording.ClausesAreForms.
 	clauses bool
 	beside  func() *wording.Common // grams of Found and Form
 	works   []report.Work          // works cited in the text
@@ -141,9 +141,9 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 	return w.Only(spans)
 }
 
-// Decide records wording that others contain too but that is not evidence: the parts explained by the text, and those that the classifier
-// excludes or leaves undecided. self is the number of the text among the documents in scope; ref maps numbers to documents. It fails only
-// if ctx ends, with its cause; w must not be used afterwards.
+// Decide records wording that others contain too but that is not evidence. These are the parts explained by the text, and the parts that
+// the classifier excludes or leaves undecided. self is the number of the text among the documents in scope; ref maps numbers to
+// documents. It fails only if ctx ends, with its cause; w must not be used afterwards.
 func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
@@ -199,8 +199,8 @@ func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self i
 	return nil
 }
 
-// Unasked returns the parts of the text that partners are not asked about: those left out of comparisons, except undecided wording and
-// attributed quotations, so that reports can show the sources.
+// Unasked returns the parts of the text that partners are not asked about. These are the parts left out of comparisons, except undecided
+// wording and attributed quotations, so that reports can show the sources.
 func (w *SharedWording) Unasked() []concordat.Span {
 	asked := slices.Clone(w.Named)
 	for _, x := range w.Found {
@@ -237,7 +237,7 @@ const (
 	placeApart    = 40   // maximum words between two passages at one place, ignoring legitimately shared ones
 	maxFormWords  = 60   // maximum words of the passages at a place that resembles a form
 	aloneLetters  = 180  // maximum letters of an isolated sentence; a Chinese character counts as three
-	summaryFactor = 2    // multiplies that for a summary, whose pieces are the weakest evidence
+	summaryFactor = 2    // factor for a summary, whose pieces are the weakest evidence
 	aloneShare    = 0.15 // share of the text's words, together with everything else from the source, above which it counts
 	aloneLeast    = 90   // minimum letters for that share
 	aloneMost     = 0.5  // share of the words above which it counts, however few
@@ -253,7 +253,7 @@ const (
 	patchApart    = 30   // maximum words between two sentences of a patchwork
 )
 
-// Judge marks the passages of one source, in text order, that are not evidence: those that resemble a form, and isolated sentences.
+// Judge marks the passages of one source, in text order, that are not evidence because they resemble a form or are isolated sentences.
 func (w *SharedWording) Judge(passages []concordat.Passage) {
 	w.markCrumbs(passages)
 	var alone []place
@@ -296,8 +296,8 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 	}
 }
 
-// support clears the isolation mark of sentences with others nearby, from any source: mosaicPieces copied sentences in one place are a
-// patchwork.
+// support clears the isolation mark of sentences with others nearby, from any source, because mosaicPieces copied sentences in one place
+// are a patchwork.
 func (w *SharedWording) support(passages []concordat.Passage) {
 	var order []int
 	for i, p := range passages {

@@ -142,8 +142,8 @@ func later(now, before time.Time) time.Time {
 	return now
 }
 
-// caseTargets returns what a decision deletes: a check's text with the documents made from it, or a library document. The last target is
-// the one named in the case.
+// caseTargets returns the targets that a decision deletes, which are a check's text with the documents made from it, or a library
+// document. The last target is the one named in the case.
 func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.SharedCase) ([]Target, error) {
 	if x.Side == store.AlertTold {
 		switch {
@@ -223,7 +223,7 @@ func endQuestions(ctx context.Context, tx *store.DB, task concordat.TaskID, at t
 // maxCases is the maximum number of cases handled in one pass; the rest follow in the next one.
 const maxCases = 100
 
-// workCases does the outstanding work for cases: it deletes the data of partners that have decided, and sends partners the receipts
+// workCases does the outstanding work for cases. It deletes the data of partners that have decided, and sends partners the receipts
 // issued.
 func (e *Eraser) workCases(ctx context.Context) error {
 	all, err := e.o.Store.Cases.ToDo(ctx, maxCases)

@@ -45,7 +45,7 @@ type Options struct {
 	Areas []Area
 	// Batches provides access to the texts in batches, or is nil if there are none.
 	Batches Places
-	// Remains removes leftovers of interrupted work outside the areas. It is called before a deletion counts as complete; nil if
+	// Remains removes leftovers of interrupted work outside the areas. It is called before a deletion counts as complete, and is nil if
 	// leftovers are impossible.
 	Remains func() error
 	// Sign signs the result of Receipt.Sum, in a form of its choice; if nil, receipts are unsigned.
@@ -60,7 +60,7 @@ type Options struct {
 }
 
 // Eraser deletes data permanently and issues receipts. It is safe for concurrent use, but only the site's process that holds the index
-// can run one. A requested deletion is completed even if the process ends in the middle: Sweep resumes it.
+// can run one. A requested deletion is completed even if the process ends in the middle, because Sweep resumes it.
 type Eraser struct {
 	s *site.Site
 	o Options
@@ -130,7 +130,7 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, note
 const bytesTime = 5 * time.Second
 
 // Begin deletes data until no query finds any, and returns the receipt at that point. The next Resume erases the bytes. That requires
-// copying the index, too slow for a user to wait for. For notes, see Ask.
+// copying the index, which is too slow for a user to wait for. For notes, see Ask.
 func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
 	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // ReceiptVersion is the version of the Receipt format.
 const ReceiptVersion = 1
 
-// Receipt records what was deleted, and where. It contains no titles or names of documents: each is identified by the SHA-256 of its
+// Receipt records what was deleted, and where. It contains no titles or names of documents; each is identified by the SHA-256 of its
 // library, a slash and its id, so that someone who knows what was deleted can find it.
 type Receipt struct {
 	Version int              `json:"version"`
@@ -59,7 +59,7 @@ type ErasedText struct {
 type ErasedBatch struct {
 	Batch     string `json:"batch"`
 	Documents int    `json:"documents"`
-	Files     int    `json:"files"` // number of files of its index and its output
+	Files     int    `json:"files"` // number of files in its index and its output
 }
 
 // ErasedDocument is a deleted library document.
@@ -93,8 +93,8 @@ func NameOf(path string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Sum returns the digest that the receipt's signature covers: the SHA-256 of its compact JSON, without the signature and the reason, as
-// in the audit.
+// Sum returns the digest that the receipt's signature covers, which is the SHA-256 of its compact JSON, without the signature and the
+// reason, as in the audit.
 func (r Receipt) Sum() ([32]byte, error) {
 	r.Signature, r.Reason = nil, ""
 	b, err := json.Marshal(r)

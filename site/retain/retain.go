@@ -331,8 +331,8 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 	return nil
 }
 
-// Discard removes the text and the original of a finished check, and keeps its report. It does nothing if the check has not ended: another
-// worker can have taken it over.
+// Discard removes the text and the original of a finished check, and keeps its report. It does nothing if the check has not ended,
+// because another worker may have taken it over.
 func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 	e.at.Lock()
 	defer e.at.Unlock()
@@ -396,7 +396,7 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 	if text {
 		j.Text, j.LeftOut.Names = "", nil // a lock file's name contains the name of a document
 		for i := range j.Parts {
-			j.Parts[i].Text = "" // keep their names, and that of the whole
+			j.Parts[i].Text = "" // the names of the parts and of the whole remain
 		}
 	}
 	request, err := json.Marshal(j)

@@ -64,7 +64,7 @@ func migrateColumn(ctx context.Context, c Conn, table, column string) error {
 	return nil
 }
 
-// readCause parses an English cause. A text in any other form becomes the detail as a whole.
+// readCause parses an English cause. A text in any other form becomes the detail in full.
 func readCause(s string) cause {
 	for _, f := range []struct {
 		code, form string
@@ -104,7 +104,7 @@ func values(n []int) (out []any) {
 	return out
 }
 
-// cutAdvice splits off the parentheses at the end of a text, which can contain nested parentheses.
+// cutAdvice splits off the parentheses at the end of a text; they can contain nested parentheses.
 func cutAdvice(s string) (rest, advice string) {
 	if !strings.HasSuffix(s, ")") {
 		return s, ""

@@ -80,7 +80,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 		if err != nil {
 			return err
 		}
-		for i, t := range tables { // only now is the other store's snapshot no longer needed
+		for i, t := range tables { // only now can the other store's snapshot be released
 			got, err := into.digest(ctx, t, nil)
 			if err == nil && got != done[i] {
 				err = fmt.Errorf("%w: %d rows with hash %s arrived of %d with %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)

@@ -138,7 +138,7 @@ func sqliteTable(ctx context.Context, c Conn, name string) (table, error) {
 	return t, nil
 }
 
-// sqliteNumbered also returns 0 for a table without AUTOINCREMENT, where the highest number determines the next.
+// sqliteNumbered also returns 0 for a table without AUTOINCREMENT, in which the highest number determines the next.
 func sqliteNumbered(ctx context.Context, c Conn, t table) (last int64, err error) {
 	err = c.Row(ctx, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, t.name).Scan(&last)
 	return last, err

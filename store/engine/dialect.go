@@ -20,7 +20,7 @@ type dialect struct {
 	rebind func(query string) string
 	// begin runs first in each writing transaction, to serialise such transactions across all processes; nil runs nothing.
 	begin func(ctx context.Context, db *DB, c Conn) error
-	// lost reports whether err means that the connection or server is gone; nil if the engine has no connection to lose.
+	// lost reports whether err means that the connection or server is gone; lost is nil if the engine has no connection to lose.
 	lost func(err error) bool
 	// snapshot is the kind of transaction that sees a single moment.
 	snapshot *sql.TxOptions

@@ -14,14 +14,14 @@ import (
 type DB struct {
 	d      *dialect
 	now    func() time.Time
-	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
+	writer *sql.DB // only one connection, so that writers queue here instead of colliding in the engine
 	reader *sql.DB
 	busy   time.Duration
 	script Script // makes statements fail; nil if none should
 
 	// The following fields are used for PostgreSQL.
 
-	lock     int64     // advisory lock taken by each writing transaction; migrations take the next number
+	lock     int64     // advisory lock that each writing transaction takes; migrations take the next number
 	maxBytes int64     // maximum size of the tables; 0 for no limit
 	measured time.Time // when their size was last read; protected by the writer's only connection
 }
@@ -31,8 +31,8 @@ type Options struct {
 	// Now is the clock for leases and the audit log; nil means time.Now.
 	Now func() time.Time
 	// MaxBytes limits the size of the database file, rounded up to its pages of 4096 bytes; writes beyond it fail with
-	// concordat.ErrDiskFull. 0 means no limit. PostgreSQL's tables are measured before a write, at most once per second, and can exceed
-	// the limit by the amount written in between.
+	// concordat.ErrDiskFull. 0 means no limit. PostgreSQL's tables are measured before a write, but at most once per second; they can
+	// exceed the limit by the amount written between measurements.
 	MaxBytes int64
 	// Password is the database password. If it is empty, the password is taken from the address, $PGPASSWORD or the file $PGPASSFILE.
 	Password string
@@ -41,10 +41,10 @@ type Options struct {
 }
 
 // Open opens the SQLite file at path, creating it (readable only by its owner) if it does not exist; its folder must exist. A path that
-// satisfies [IsURL] is the address of a PostgreSQL database instead, which must exist, as must the schema in its search_path; several
-// processes, on several machines, can have it open. Older schemas are migrated. It fails with concordat.ErrInvalid for a newer schema,
-// naming both versions, or for another program's database; with concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked if
-// another process keeps it locked; and with concordat.ErrUnavailable if a server does not answer.
+// satisfies [IsURL] is the address of a PostgreSQL database instead; the database and the schema in its search_path must exist, and
+// several processes, on several machines, can have it open. Older schemas are migrated. It fails with concordat.ErrInvalid for a newer
+// schema, naming both versions, or for another program's database; with concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked
+// if another process keeps it locked; and with concordat.ErrUnavailable if a server does not answer.
 func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -71,7 +71,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.reader.Close(), db.writer.Close())
 }
 
-// A Conn runs statements written with ? placeholders, either within a transaction or each on its own.
+// A Conn runs statements written with ? placeholders, either all in one transaction or each separately.
 type Conn struct {
 	d *dialect
 	q queryer
@@ -121,7 +121,7 @@ func (db *DB) Read() Conn {
 	return Conn{db.d, q}
 }
 
-// Write runs f in one transaction, while no other process runs one: on return, either all of it is durable or none of it happened. If the
+// Write runs f in one transaction, while no other process runs one; on return, either all of it is durable or none of it happened. If the
 // connection breaks during the commit, the outcome is unknown, and the error says so.
 func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	if err := db.next(ctx); err != nil {
@@ -158,11 +158,11 @@ func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 	return tx, err
 }
 
-// ErrNoAnswer is wrapped by errors about an unresponsive database server. Such an error also names the server, so only administrators can
-// be shown it.
+// ErrNoAnswer is wrapped by errors about an unresponsive database server. Such an error also names the server, so show it only to
+// administrators.
 var ErrNoAnswer = fmt.Errorf("the database does not answer: %w", concordat.ErrUnavailable)
 
-// Fail adds the operation to err and, if there is one, a sentinel that callers can act on. It returns nil for nil.
+// Fail adds the operation to err and, if one applies, a sentinel that callers can act on. It returns nil for nil.
 func (db *DB) Fail(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

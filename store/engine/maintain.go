@@ -11,9 +11,9 @@ func (db *DB) Check(ctx context.Context) error {
 	return db.Fail(db.d.check(ctx, db), "check store")
 }
 
-// Purge erases deleted and replaced rows from disk, as far as the engine can. If whole is set, it rewrites the database, which needs as
-// much free space again and makes writers wait; otherwise, it only empties the log, and bytes in gaps between rows can remain. purged is
-// false if bytes can remain, as with PostgreSQL, which rewrites tables but recycles its write-ahead log in its own time.
+// Purge erases deleted and replaced rows from disk, as far as the engine can. If whole is set, it rewrites the database, which needs
+// additional free space of the same size and makes writers wait; otherwise, it only empties the log, and bytes in gaps between rows can
+// remain. purged is false if bytes can remain, as they can with PostgreSQL, which rewrites tables but recycles its write-ahead log later.
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	if err = db.next(ctx); err == nil {
 		purged, err = db.d.purge(ctx, db, whole)

@@ -66,16 +66,16 @@ func (db *DB) migrate(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(failed, err)
 		}
-		// Two processes can migrate a file at the same time. The second fails because a table exists, and continues from where the first
-		// one is. Without any progress, the failure is genuine.
+		// Two processes can migrate a file at the same time. The second one fails because a table exists, and continues from where the
+		// first one is. A failure without any progress is genuine.
 		if failed != nil && after == before {
 			return failed
 		}
 	}
 }
 
-// create creates the schema with all steps in a single transaction, which is written to disk once, unless the table of versions exists.
-// It reports whether it did.
+// create creates the schema, unless the table of versions exists; it runs all steps in a single transaction, which is written to disk
+// once. It reports whether it created the schema.
 func (db *DB) create(ctx context.Context, steps []step) (bool, error) {
 	versions, err := database.NewStore(db.d.goose, versionTable)
 	if err != nil {
@@ -123,7 +123,7 @@ type step struct {
 }
 
 // steps returns the migrations as interpreted by a dialect, in order. Each file is executed as a whole, because goose's own SQL reader
-// allocates a buffer of 4 MB per file and direction, which accounted for most of the time to create a store.
+// allocates a buffer of 4 MB per file and direction, which takes most of the time to create a store.
 func (d *dialect) steps() ([]step, error) {
 	files, err := fs.Glob(migrations, migrationFolder+"/*.sql")
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 
 // postgres stores the data in one schema of a database, the one in the connection's search_path.
 //
-// Its writing transactions run one after another across all processes, like SQLite's: each begins with an advisory lock, so that what it
-// reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed before it. The
+// Its writing transactions run one after another across all processes, like SQLite's; each begins with an advisory lock, so that the data
+// it reads cannot change before it commits. Statements run at READ COMMITTED, where each sees everything committed before it. The
 // alternative, SERIALIZABLE with retries, would require every caller to be repeatable (doc/design.md).
 var postgres = &dialect{
 	name:        "postgres",
@@ -338,7 +338,7 @@ func postgresFreeze(ctx context.Context, reader *sql.DB) (frozen, error) {
 	return postgresFrozen{tx}, nil
 }
 
-// copyTo writes a SQLite file. Submitted files are omitted: a backup copies them separately.
+// copyTo writes a SQLite file. Submitted files are omitted, because a backup copies them separately.
 func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 	to, err := connectSQLite(ctx, path, Options{Now: time.Now})
 	if err != nil {
@@ -352,7 +352,7 @@ func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 func (s postgresFrozen) close() error { return s.tx.Rollback() }
 
 // postgresPurge rewrites the tables, which removes deleted rows and unlinks the old files. Rows remain in the write-ahead log until the
-// server recycles it, in archives and standbys based on it, and in free blocks of the file system, so it always reports that some can
+// server recycles it, in archives and standbys based on it, and in free blocks of the file system, so it always reports that bytes can
 // remain.
 func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if !whole {

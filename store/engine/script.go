@@ -49,7 +49,7 @@ func (o obeying) QueryContext(ctx context.Context, query string, args ...any) (*
 
 func (o obeying) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := o.db.next(ctx); err != nil {
-		ctx = ended{ctx, err} // a row has no other way to return its error
+		ctx = ended{ctx, err} // a row can return its error only this way
 	}
 	return o.q.QueryRowContext(ctx, query, args...)
 }

@@ -71,7 +71,7 @@ func (s *Snapshot) Close() error {
 	return err
 }
 
-// sqliteFrozen is a connection in a read transaction: in write-ahead mode, it sees the database as of the transaction's first read, and
+// sqliteFrozen is a connection in a read transaction; in write-ahead mode, it sees the database as of the transaction's first read, and
 // does not block writers.
 type sqliteFrozen struct{ c *sql.Conn }
 

@@ -86,11 +86,11 @@ func checkLog(path string) error {
 		return fmt.Errorf("%w: %s-wal is gone, damaged or cut: of %d pages of acknowledged changes %d can be read; restore a backup, or remove %s-shm to go on without the others",
 			concordat.ErrCorrupt, name, x.frames, whole, name)
 	}
-	return nil // it keeps changing, so another process can read it
+	return nil // the index keeps changing, so another process can read the log
 }
 
 // wholeFrames returns how many frames of a log, up to x.frames, are intact and agree with its index. A log that does not belong to the
-// index, as a power failure can leave behind, counts as intact. Without a log, the frames in the database file count.
+// index counts as intact, since a power failure can leave one behind. Without a log, the frames in the database file count.
 func wholeFrames(path string, x logIndex) (uint32, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ type Stock struct {
 	grams map[string]Kind // runs of words or characters, folded
 }
 
-// The length of runs that identify wording, and the share of it they must cover.
+// These are the length of the runs that identify wording, and the share of it that they must cover.
 const (
 	gramWords = 3
 	gramHan   = 5 // in Chinese characters
@@ -61,7 +61,7 @@ const (
 // entryMark begins the first line of an entry in a file: its kind, origin and licence, separated by tabs.
 const entryMark = "== "
 
-// With returns the stock with additional entries from a file: each follows a line "== kind TAB name TAB licence", or no such line if it
+// With returns the stock with additional entries from a file. Each follows a line "== kind TAB name TAB licence", or no such line if it
 // is the site's own wording. It ignores anything beyond the first 4 MiB of the file.
 func (s *Stock) With(file string) *Stock {
 	out := &Stock{grams: make(map[string]Kind, len(s.grams))}

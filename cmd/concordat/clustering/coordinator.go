@@ -32,7 +32,7 @@ only to try a cluster on one machine. While it is down, the nodes answer but acc
 			h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
-			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // interrupt waiting calls
+			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // interrupts waiting calls
 			defer stop()
 			ran := make(chan error, 1)
 			go func() { ran <- s.Run(ctx) }()

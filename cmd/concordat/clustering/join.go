@@ -151,7 +151,7 @@ func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.Nod
 	return config.ForNode(conf, set)
 }
 
-// coordinatorHere returns the address with file paths replaced by those in this folder.
+// coordinatorHere returns the address with its file paths replaced by paths of the files in this folder.
 func coordinatorHere(address, dir string, files map[string][]byte) string {
 	place, query, more := strings.Cut(address, "?")
 	q, err := url.ParseQuery(query)

@@ -12,9 +12,9 @@ import (
 	"concordat/instance"
 )
 
-// A node's membership, certificate, and service manager.
+// This file contains the commands for a node's membership, certificate and service manager.
 
-// completeTime is the maximum time that a shell waits for node names.
+// completeTime is the maximum time for which a shell waits for node names.
 const completeTime = 3 * time.Second
 
 // completeNodes completes node names, from argument number first onwards.

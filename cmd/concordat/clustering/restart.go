@@ -21,7 +21,7 @@ import (
 	"concordat/instance"
 )
 
-// Nodes restart one at a time: each hands over its leadership, stops, comes back and catches up before the next one restarts. An
+// Nodes restart one at a time; each hands over its leadership, stops, comes back and catches up before the next one restarts. An
 // interrupted restart can be repeated from any point.
 
 // rolling is a rolling restart.
@@ -135,7 +135,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 	return out, nil
 }
 
-// may returns an error if the restart cannot succeed, before anything is changed.
+// may returns an error, before anything is changed, if the restart cannot succeed.
 func (r *rolling) may(nodes []coord.NodeID) error {
 	var errs []error
 	for _, n := range nodes {
@@ -310,8 +310,7 @@ func (r *rolling) restart(ctx context.Context, n coord.Node) error {
 // giveBackTries is the number of attempts of giveBack, one per second, because a node that has just come back may not have caught up yet.
 const giveBackTries = 5
 
-// giveBack makes the first wanted node of each shard its leader again where possible. Otherwise the last node to restart would lead
-// nothing.
+// giveBack makes the first wanted node of each shard its leader again if possible. Otherwise the last node to restart would lead nothing.
 func (r *rolling) giveBack(ctx context.Context) error {
 	had := len(r.astray())
 	for range giveBackTries {

@@ -22,7 +22,7 @@ import (
 const (
 	// statusTime is the maximum duration of cluster status, no matter what is down.
 	statusTime = 2 * time.Second
-	// nodesTime is the part of statusTime that nodes have to answer.
+	// nodesTime is the part of statusTime within which nodes must answer.
 	nodesTime = 700 * time.Millisecond
 )
 
@@ -72,7 +72,7 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
-	// Asked reports whether the node answered. If it did, Free is current; otherwise Free is as old as the node's announcement.
+	// Asked reports whether the node answered. If it did, Free is current; otherwise, Free is as old as the node's announcement.
 	Asked   bool   `json:"asked"`
 	Silent  string `json:"silent,omitempty"` // the reason why it did not answer
 	Version string `json:"version,omitempty"`
@@ -201,7 +201,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	return out
 }
 
-// hasOf returns the position that each node's copy of the shard has reached.
+// hasOf returns the position reached by each node's copy of the shard.
 func hasOf(id concordat.ShardID, nodes map[coord.NodeID]*nodeLine) string {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(nodes)) {

@@ -67,7 +67,7 @@ func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *insta
 	return nil
 }
 
-// notToJoin names the secrets of this machine that are deliberately kept outside the folder, and that a new node therefore does not get.
+// notToJoin names the secrets of this machine that are deliberately kept outside the folder, so a new node does not get them.
 func notToJoin(o *instance.Instance) (out []string) {
 	if o.Config.Store.Password != "" {
 		out = append(out, "the password of the database is in the environment here: the other machine needs $"+config.StorePasswordEnv+" too")

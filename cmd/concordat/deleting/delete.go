@@ -74,8 +74,8 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 	return a.printReceipt(r, file)
 }
 
-// bytesTime is the maximum time that delete waits for the bytes to be removed after the text has become unfindable, because one of the
-// site's machines may be away.
+// bytesTime is how long delete waits for the removal of the bytes after the text can no longer be found, because one of the site's
+// machines may be away.
 const bytesTime = 30 * time.Second
 
 // eraseServed requests a deletion and waits until the serving process has completed it, except perhaps for the removal of bytes.

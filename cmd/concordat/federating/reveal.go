@@ -200,8 +200,8 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return out
 }
 
-// atPartners returns, by partner, the indices of the passages whose numbers are given and whose sources a partner can reveal. It omits
-// passages that are already revealed or pending.
+// atPartners returns, by partner, the indices of passages with the given numbers whose sources a partner can reveal. It omits passages
+// that are already revealed or pending.
 func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []string,
 	level concordat.Show) (map[concordat.SiteID][]int, error) {
 	rules, err := site.RulesInForce(ctx, o.Store, f.Task, o.Config.Report.Rules)

@@ -49,7 +49,7 @@ type shareFlags struct {
 }
 
 // partnerSite returns the identity of a partner, given by name or by its identity in any form. It accepts the identity of a site that is
-// not a partner yet, because nothing reaches the site until it becomes one.
+// not yet a partner, because nothing reaches the site until it becomes one.
 func partnerSite(ctx context.Context, o *instance.Instance, text string) (site concordat.SiteID, known bool, err error) {
 	p, err := o.Partner(ctx, text)
 	var unknown *instance.UsageError

@@ -71,7 +71,7 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 	if err := keyfile.Replace(path, b); err != nil {
 		return err
 	}
-	// Read it back before removing the only other copy.
+	// Read the file back before removing the only other copy.
 	written, err := keyfile.Bytes(path)
 	if err != nil {
 		return err

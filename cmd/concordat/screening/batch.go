@@ -205,7 +205,7 @@ func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, er
 // batchUnitRecord is a completed unit of a batch or a join.
 type batchUnitRecord struct {
 	Unit int         `json:"unit"`
-	Hits [][3]uint64 `json:"hits"` // query, stored print and distance; or the two prints of a pair and their distance
+	Hits [][3]uint64 `json:"hits"` // query, stored print and distance, or, for a join, the two prints of a pair and their distance
 }
 
 // openUnits opens the work of a batch or a join, either in the given folder or in a temporary one.

@@ -18,8 +18,8 @@ import (
 	"concordat/simhash"
 )
 
-// A file of frequencies consists of a line of JSON, frequencyHeader, followed by an entry for each feature in ascending order: 8 bytes
-// for the feature and 4 for its number of documents, both big-endian (doc/format.md).
+// A file of frequencies consists of a line of JSON, frequencyHeader, followed by an entry for each feature, in ascending order, with 8
+// bytes for the feature and 4 for its number of documents, both big-endian (doc/format.md).
 type frequencyHeader struct {
 	Type      string `json:"type"` // frequencies
 	Features  string `json:"features"`

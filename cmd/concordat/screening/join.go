@@ -138,8 +138,8 @@ func DesignOf(ctx context.Context, path string, k int, levels []int) (*screen.De
 	return screen.NewPlan(screen.PlanOptions{K: k, Prints: n, Queries: max(1, n), Bytes: math.MaxInt64, Sample: sample})
 }
 
-// readStop reads prints, one per line. It accepts hexadecimal digits, and the output of distribution --hot as JSON or as text up to the
-// figure.
+// readStop reads prints, one per line. It accepts hexadecimal digits, and the output of distribution --hot, either as JSON or as text up
+// to the figure.
 func readStop(path string) (map[uint64]bool, error) {
 	if path == "" {
 		return nil, nil

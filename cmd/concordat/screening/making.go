@@ -221,7 +221,7 @@ func (m *PrintMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 	return func(q screen.Wide, dst []screen.Hit) []screen.Hit { return t.Near(q[0], dst) }, nil
 }
 
-// WeighFeatures gives the maker the frequencies named by --idf. It counts those of libraries within the given memory.
+// WeighFeatures provides the maker with the frequencies named by --idf. It counts features of libraries within the given memory.
 func (m *PrintMaker) WeighFeatures(ctx context.Context, a *cli.Terminal, o *instance.Instance, memory int64, libraries ...string) error {
 	switch m.Flags.IDF {
 	case IDFAuto:
@@ -292,7 +292,7 @@ func (m *PrintMaker) countFeatures(ctx context.Context, a *cli.Terminal, o *inst
 	return counted, nil
 }
 
-// maxCrowded is the crowding of prints above which tables compare significantly more of them than planned for uniform prints.
+// maxCrowded is the crowding of prints above which tables compare significantly more prints than they would if prints were uniform.
 const maxCrowded = 1.5
 
 // warnUneven warns about uneven prints and suggests a remedy.

@@ -17,10 +17,10 @@ import (
 	"concordat/site"
 )
 
-// The estimates of the methods by fingerprints, sketches and letters are not shares that count. These methods cannot recognize text that
-// a form, a list of references or a quotation explains, nor the point where two texts begin to differ. Therefore the documents of the
-// pairs are compared as in a check and get the shares of that check, so a pair's shares do not depend on the method. Beyond --shares
-// documents, the pairs with the lowest resemblance keep the method's estimate.
+// The estimates made from fingerprints, sketches and letters are not shares that count. These methods recognize neither text that a form,
+// a list of references or a quotation explains, nor the point where two texts begin to differ. The documents of the pairs are therefore
+// compared as in a check and get that check's shares, so that a pair's shares do not depend on the method. Beyond --shares documents, the
+// pairs with the lowest resemblance keep the method's estimate.
 
 // measured is a record of work.found with the result of checking one text.
 type measured struct {
@@ -189,14 +189,15 @@ const (
 	foundAbove  = 0.1
 )
 
-// keepEstimates drops the pairs that reach the threshold neither as measured nor, if one share counts, as found. It sets bounds for the
+// keepEstimates drops the pairs that do not reach the threshold as measured or, if one share counts, as found. It sets bounds for the
 // shares of unmeasured pairs.
 func (s *screening) keepEstimates() error {
 	s.pairs = slices.DeleteFunc(s.pairs, func(p foundPair) bool {
 		if s.Method != methodFingerprint || s.abroad != nil || s.value(p) >= s.Threshold {
 			return false
 		}
-		// A sentence that makes up all of one document is isolated in the other. The method finds such a pair, and one share counts.
+		// A sentence that makes up all of one document is isolated in the other document. The method finds such a pair, and one share
+		// counts.
 		return !p.Measured || min(p.Found, max(p.Contained[0], p.Contained[1])) < s.Threshold
 	})
 	for i := range s.pairs {

@@ -164,7 +164,7 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	}, func() { closeTables(); names.close() }, nil
 }
 
-// screenNear answers for the prints in args, where - stands for the prints on standard input.
+// screenNear answers for the prints in args; - stands for the prints on standard input.
 func (a *commands) screenNear(ctx context.Context, args []string, near nearFunc) error {
 	answer := func(word string) error {
 		if ctx.Err() != nil {

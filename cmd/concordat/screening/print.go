@@ -99,7 +99,7 @@ type screenSummary struct {
 	Resumed    int                 `json:"resumed"`    // documents prepared by an interrupted run
 	Candidates int                 `json:"candidates"` // measured pairs
 	Common     int                 `json:"common"`     // features too common for comparing all their documents with one another
-	Folded     int                 `json:"folded"`     // omitted pairs of copies, because each copy is paired only with the first one
+	Folded     int                 `json:"folded"`     // omitted pairs of copies; each copy is paired only with the first one
 	Pairs      int                 `json:"pairs"`
 	Beyond     int                 `json:"beyond"` // pairs omitted because of --top
 	Clusters   int                 `json:"clusters"`
@@ -309,8 +309,8 @@ func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, da
 	return out
 }
 
-// preferred returns the documents in order of preference for keeping them. Those of the other library come first, since it must not be
-// changed.
+// preferred returns the documents in order of preference for keeping them. Documents of the other library come first, since that library
+// must not be changed.
 func (s *screening) preferred(before func(a, b int) bool, links []int) func(a, b int) bool {
 	return func(a, b int) bool {
 		x, y := &s.docs[a], &s.docs[b]

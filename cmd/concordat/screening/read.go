@@ -11,8 +11,8 @@ import (
 	"concordat"
 )
 
-// read reads the libraries once, merges identical texts, and prepares each distinct one. If the documents have not changed, it reuses the
-// preparations of an earlier run.
+// read reads the libraries once, merges identical texts, and prepares each distinct one. If the documents have not changed, it reuses
+// what an earlier run prepared.
 func (s *screening) read(ctx context.Context) error {
 	old, err := s.earlier()
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *reading) add(ctx context.Context, side int, d *concordat.Document) erro
 			}
 			return nil
 		}
-		// The libraries have changed, so everything from here on must be prepared again.
+		// The libraries have changed, so everything after this must be prepared again.
 		if err := r.s.work.texts.cut(o.at); err != nil {
 			return err
 		}

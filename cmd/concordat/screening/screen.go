@@ -23,7 +23,7 @@ import (
 	"concordat/site"
 )
 
-// Screening methods. The exact pass precedes each of them.
+// Screening methods. The exact pass precedes each method.
 const (
 	methodExact       = "exact"
 	methodFingerprint = "fingerprint"
@@ -34,8 +34,8 @@ const (
 
 const maxFolded = 100 // the maximum number of copies of a text for which all pairs are printed
 
-// screenFlags defines a screening. Fields without JSON affect only how the result is computed or shown, and may differ when a screening
-// resumes.
+// screenFlags defines a screening. Fields without a JSON name affect only how the result is computed or shown, and may differ when a
+// screening resumes.
 type screenFlags struct {
 	Library   string  `json:"library"`
 	Against   string  `json:"against,omitempty"`
@@ -237,8 +237,8 @@ func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
 	return o, err
 }
 
-// sections returns the documents' section template, by default that of their libraries. It records the template's name, which is part of
-// the screening's identity. If there is none, or if the method does not locate matches, it returns nil.
+// sections returns the documents' section template, which defaults to their libraries' template. It records the template's name, which is
+// part of the screening's identity. If there is none, or if the method does not locate matches, it returns nil.
 func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segment.Template, error) {
 	if f.Method != methodFingerprint || len(f.Partners) > 0 {
 		return nil, nil
@@ -260,7 +260,7 @@ type screening struct {
 	app      *commands
 	site     *instance.Instance
 	self     bool
-	abroad   *abroad // nil within this site
+	abroad   *abroad // nil if the screening stays within this site
 	template *segment.Template
 	printer  *PrintMaker
 	work     *work

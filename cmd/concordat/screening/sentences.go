@@ -46,7 +46,7 @@ const (
 	joinedAlone = 64  // minimum number of texts to join at once, regardless of memory
 )
 
-// join compares the texts in a with one another or, if b is not nil, with those in b.
+// join compares the texts in a with one another or, if b is not nil, with the texts in b.
 func (j *printJoin) join(ctx context.Context, a, b []int, progress cli.Bar) error {
 	all := slices.Concat(a, b)
 	half := func(x []int) ([]int, []int) { return x[:len(x)/2], x[len(x)/2:] }

@@ -20,7 +20,7 @@ import (
 	"concordat/screen"
 )
 
-// work is the folder of a screening. It contains the preparations and findings so far, from which the same command resumes after an
+// work is the folder of a screening. It contains the preparations and findings so far, with which the same command resumes after an
 // interruption. It is removed after the results are output.
 //
 //	question.json  what is asked, for people; its digest names the folder
@@ -152,7 +152,7 @@ func (l *recordLog) replay(each func(record []byte, at int64) bool) error {
 	return l.cut(at)
 }
 
-// cut removes everything from offset at onwards.
+// cut removes everything at or after offset at.
 func (l *recordLog) cut(at int64) error {
 	l.w.Reset(l.f)
 	l.size = at

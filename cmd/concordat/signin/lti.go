@@ -15,7 +15,7 @@ import (
 	"concordat/web/platforms"
 )
 
-// CheckPlatforms reports faults in the registered platforms, without contacting them. A folder that does not contain a site yet has no
+// CheckPlatforms reports faults in the registered platforms, without contacting them. A folder that does not yet contain a site has no
 // platforms.
 func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 	dir, err := a.Dir()

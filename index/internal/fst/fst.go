@@ -15,7 +15,7 @@ import (
 // Longest is the maximum length of a term, in bytes.
 const Longest = 4
 
-// Writer writes one dictionary after another: call Reset, Add for each term, then Bytes. Only one goroutine may use it.
+// Writer writes one dictionary after another; call Reset, Add for each term, then Bytes. Only one goroutine may use it.
 //
 // Each edge carries the smallest value below it minus the values on the edges above it, so vellum adds up a term's value along its path.
 type Writer struct {

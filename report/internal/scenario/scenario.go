@@ -1,5 +1,5 @@
-// Package scenario reads findings from plain text files, so that a test shows at a glance what it is about: a submission, its sources,
-// and the passages they share.
+// Package scenario reads findings from plain text files, so that a test shows its subject at a glance: a submission, its sources, and the
+// passages they share.
 package scenario
 
 import (
@@ -261,7 +261,7 @@ func align(text string, s concordat.Span, source string, t concordat.Span) []con
 	return out
 }
 
-// words splits a span into runs of letters and digits; each Han character is a word.
+// words splits a span into runs of letters and digits; each Han character counts as a word.
 func words(text string, s concordat.Span) []concordat.Span {
 	var out []concordat.Span
 	in := false

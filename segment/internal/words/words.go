@@ -21,7 +21,7 @@ import (
 // impossible is the logarithm that represents zero probability, also in the model's file.
 const impossible = -3.14e+100
 
-// States of a character in the model: it begins, ends or is within a word, or is a word by itself.
+// These are the states of a character in the model. It begins, ends or is within a word, or is a word by itself.
 const (
 	begin = iota
 	end
@@ -32,7 +32,7 @@ const (
 
 // Cutter finds words. It is immutable and safe for concurrent use.
 type Cutter struct {
-	// edges stores the dictionary as a trie: it maps a node and a rune to a node, by open addressing.
+	// edges stores the dictionary as a trie, which maps a node and a rune to a node, by open addressing.
 	edges  []edge
 	shift  int
 	first  []uint32  // node of each rune below its length; 0 if none
@@ -53,7 +53,7 @@ type edge struct {
 // runeBits is the size of a rune in a key.
 const runeBits = 21
 
-// tables is the size of tables indexed by rune: the dictionary and the model may contain only smaller runes.
+// tables is the size of tables indexed by rune; the dictionary and the model may contain only smaller runes.
 const tables = 0x30000
 
 // Load returns a Cutter for a dictionary and a model in the format of cppjieba's files, and weights written by lab/gen/segment. A
