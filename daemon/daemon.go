@@ -145,7 +145,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	d, err := s.OpenWebApp()
 	var first string
 	if err == nil {
-		first, err = d.Pages.FirstLink(ctx)
+		first, err = d.Pages.Accounts.FirstLink(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, l.close(), s.closePartners())

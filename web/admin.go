@@ -13,7 +13,7 @@ import (
 	"concordat/web/pages/admin"
 )
 
-// adminPages serves the pages for people and tasks.
+// adminPages serves the pages for tasks.
 type adminPages struct{ *Web }
 
 func (w adminPages) tasksRoutes() {

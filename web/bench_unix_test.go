@@ -121,7 +121,7 @@ func BenchmarkPages(b *testing.B) {
 func BenchmarkThesisInBrowser(b *testing.B) {
 	d := webtest.New(b, true)
 	d.AddFinished(b, "long", "olga", webtest.Thesis(b, thesisCharacters, thesisPassages, thesisSources))
-	link, err := d.Web.FirstLink(b.Context())
+	link, err := d.Web.Accounts.FirstLink(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

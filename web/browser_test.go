@@ -25,7 +25,7 @@ func TestInBrowser(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		link, err := d.Web.FirstLink(t.Context())
+		link, err := d.Web.Accounts.FirstLink(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

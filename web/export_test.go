@@ -1,11 +1,9 @@
 package web
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,13 +11,11 @@ import (
 	"concordat/store"
 	"concordat/web/bounds"
 	"concordat/web/limit"
+	"concordat/web/pages/accounts"
 )
 
 // HasMessage reports whether a message with this key exists.
 func HasMessage(key string) bool { return language.English.Say(key) != key }
-
-// AccountName returns the account name for a person with the given claim from a provider.
-func AccountName(claim string) string { return accountName(claim, &identity{}) }
 
 // Access is a page with the roles that may open it.
 type Access struct {
@@ -63,43 +59,11 @@ func (w *Web) Shelved() int {
 	return sum
 }
 
-// JoinLink creates a link for setting a password and returns its path.
-func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
-	_, link, err := w.People.NewLink(ctx, "test", name)
-	return JoinPath(link), err
-}
-
-// LockAccount exhausts an account's allowance of wrong passwords, from as many addresses as necessary.
-func (w *Web) LockAccount(name string) {
-	for i := 0; ; i++ {
-		try, wait := w.throttle.Begin(name, "address "+strconv.Itoa(i))
-		if wait > 0 {
-			return
-		}
-		try.Failed()
-	}
-}
-
-// Waiting returns the number of waiting password checks.
-func (w *Web) Waiting() int { return w.hashing.Waiters() }
-
 // SetRequestTime sets the time limit for receiving a request.
 func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
 
 // Connections returns the numbers of connections that a listener from Web.Listener counts.
 func Connections(l net.Listener) (known, strange int) { return l.(*limit.Listener).Counts() }
-
-// Way exports way.
-type Way struct{ w *way }
-
-// NewWay returns the way to a provider with the given issuer.
-func NewWay(issuer string) *Way { return &Way{newWay(issuer)} }
-
-// Client returns a client whose connections use the way.
-func (w *Way) Client() *http.Client { return &http.Client{Transport: w.w.transport()} }
-
-// Proven records that the issuer has answered.
-func (w *Way) Proven() { w.w.proven() }
 
 // StatusOf returns the statuses with which a page and the API answer an error, the type of the API's problem, and the page.
 func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
@@ -112,7 +76,7 @@ func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
 // Refusals returns an error for each row of the table of refusals that callers must distinguish.
 func Refusals() []error {
 	return []error{ErrNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
-		bounds.ErrSlow, ErrNotShown, errLink, errSignedOut, ErrRevision, ErrCondition, errKey, &limit.Busy{Retry: time.Second}}
+		bounds.ErrSlow, ErrNotShown, accounts.ErrLink, errSignedOut, ErrRevision, ErrCondition, errKey, &limit.Busy{Retry: time.Second}}
 }
 
 // OriginalOf exports originalOf.

@@ -26,7 +26,7 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	link, err := d.Web.FirstLink(t.Context())
+	link, err := d.Web.Accounts.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

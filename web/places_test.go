@@ -260,7 +260,7 @@ func TestOtherLanguage(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
 	p := d.Visitor(t)
-	link, err := d.Web.FirstLink(t.Context())
+	link, err := d.Web.Accounts.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"net"
 	"net/http"
-	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"concordat/people"
@@ -20,7 +17,7 @@ type Policy struct {
 	// Public allows anyone to create an account.
 	Public bool
 	// Proxies are the proxies trusted to state a caller's address.
-	Proxies     []netip.Prefix
+	Proxies     limit.Proxies
 	SessionIdle time.Duration // an unused session ends after this time; the default is 2 h
 	See         See           // what submitters see of their own reports; the default is everything
 	From        From          // when they begin to see it; the default is when the check is done
@@ -57,41 +54,14 @@ func (p *Policy) fill() {
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
-// Address returns the client address of a request: the peer of the connection, or the address stated by trusted proxies. It reduces an
-// IPv6 address to its /64 network, which one customer shares.
-func (w *Web) Address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	at, err := netip.ParseAddr(host)
-	if err != nil {
-		return "unknown"
-	}
-	// The header is read from the right because the proxies append to text from the caller.
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && w.trusted(at); i-- {
-		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		at = next
-	}
-	return limit.Network(at)
-}
-
 // Listener returns l with at most most connections at a time; see limit.Listener.
 func (w *Web) Listener(l net.Listener, most int) net.Listener {
-	return limit.NewListener(l, most, w.o.Logger, w.trusted)
+	return limit.NewListener(l, most, w.o.Logger, w.o.Policy.Proxies.Trusts)
 }
 
 // Server returns a server for h, which is w or wraps it, with time limits; see limit.Server. It must be used with the listener that
 // Listener returns.
 func (w *Web) Server(h http.Handler) *http.Server { return limit.Server(h, w.requestTime) }
-
-func (w *Web) trusted(a netip.Addr) bool {
-	return slices.ContainsFunc(w.o.Policy.Proxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })
-}
 
 // Sees returns the part of a report with this review that the visitor may currently see.
 func (w *Web) Sees(v *Visitor, now *Review) See {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -74,30 +73,5 @@ func TestRoomWhileFilesCome(t *testing.T) {
 	}
 	if codes[http.StatusInsufficientStorage] < senders-2 || codes[http.StatusInsufficientStorage]+codes[http.StatusAccepted] != senders {
 		t.Errorf("answers %v", codes)
-	}
-}
-
-// TestTokensOfAPassword: a new password leaves programs' tokens unchanged unless they are revoked with it; an account has at most 50.
-func TestTokensOfAPassword(t *testing.T) {
-	t.Parallel()
-	_, bo := guarded(t, webtest.Cheap)
-	token := bo.Program("read")
-	change := func(old, password, tokens string) {
-		t.Helper()
-		bo.Post("/account/password", http.StatusOK, url.Values{"old": {old}, "password": {password}, "again": {password}, "tokens": {tokens}})
-	}
-	change(secretOfBo, "a heron stands on one leg", "")
-	token.Call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil)
-	if page := bo.Get("/account", http.StatusOK); !strings.Contains(page, "API tokens stay valid") {
-		t.Error("the page does not say what a new password ends")
-	}
-	change("a heron stands on one leg", secretOfBo, "revoke")
-	token.Call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil)
-	for range store.MaxTokens {
-		bo.Post("/account/tokens", http.StatusOK, url.Values{"name": {"one"}, "scope": {"read", "tokens"}})
-	}
-	if page := bo.Post("/account/tokens", http.StatusConflict, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page,
-		"at most 50 tokens") {
-		t.Errorf("one too many: %.300s", page)
 	}
 }

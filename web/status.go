@@ -12,6 +12,7 @@ import (
 	"concordat/store"
 	"concordat/web/bounds"
 	"concordat/web/limit"
+	"concordat/web/pages/accounts"
 )
 
 // refusal is the answer to an error, the same for pages and the API.
@@ -33,7 +34,7 @@ var refusals = []refusal{
 	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},
 	{wraps(bounds.ErrSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
 	{wraps(ErrNotShown), http.StatusForbidden, "refused", "error.notshown"},
-	{wraps(errLink), http.StatusNotFound, "not_found", "error.link"},
+	{wraps(accounts.ErrLink), http.StatusNotFound, "not_found", "error.link"},
 	{wraps(errSignedOut), http.StatusForbidden, "refused", "error.signed"},
 	{wraps(concordat.ErrNotFound), http.StatusNotFound, "not_found", "error.absent"},
 	{wraps(concordat.ErrRefused), http.StatusForbidden, "refused", "error.refused"},

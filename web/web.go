@@ -29,6 +29,7 @@ import (
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/accounts"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/cases"
 	"concordat/web/pages/deletions"
@@ -38,6 +39,7 @@ import (
 	"concordat/web/pages/settings"
 	"concordat/web/pages/shares"
 	"concordat/web/passwords"
+	"concordat/web/session"
 	"concordat/web/static"
 )
 
@@ -97,7 +99,7 @@ type Options struct {
 	CaseTerms retain.CaseTerms // how long after decisions in shared cases documents are deleted
 	MaxUpload int64            // bytes of one file; the default is 256 MiB
 	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
-	Login     Login            // sign-in methods in addition to the password
+	Login     accounts.Login   // sign-in methods in addition to the password
 	Hashing   passwords.Cost   // the cost of hashing a password; the default is that of a site
 	Secure    bool             // people reach the site over https, and cookies are bound to it
 	Logger    *slog.Logger     // if nil, nothing is logged
@@ -117,19 +119,17 @@ const (
 // Web serves the pages. It is safe for concurrent use.
 type Web struct {
 	pages.Auditor
-	o        Options
-	pages    map[message.Language]map[string]*template.Template
-	Mux      *http.ServeMux
-	handler  http.Handler
-	throttle limit.Throttle
-	hashing  *passwords.Hasher // hashes passwords
-	Calls    limit.Limiter     // limits API calls per minute, by token or address
-	streams  limit.Streams     // open event streams
-	access   []access
-	over     chan struct{} // closed when streams must end
-	endOnce  sync.Once
-	cache    reportCache
-	static   static.Files
+	o       Options
+	pages   map[message.Language]map[string]*template.Template
+	Mux     *http.ServeMux
+	handler http.Handler
+	Calls   limit.Limiter // limits API calls per minute, by token or address
+	streams limit.Streams // open event streams
+	access  []access
+	over    chan struct{} // closed when streams must end
+	endOnce sync.Once
+	cache   reportCache
+	static  static.Files
 
 	requestTime time.Duration // time limit of a request without files from a known caller
 
@@ -137,11 +137,11 @@ type Web struct {
 	Admin     adminPages
 	Reports   reportPages
 	Batches   batchPages
-	Accounts  accountPages
 	Checks    checkPages
 	Library   libraryPages
 	Standing  standingPages
 	Example   examplePages
+	Accounts  accounts.Accounts
 	State     admin.Admin
 	Settings  settings.Settings
 	Harvests  harvests.Harvests
@@ -151,9 +151,8 @@ type Web struct {
 	Partners  partners.Partners
 	Deletions deletions.Deletions
 
-	People *people.Registry // accounts, sessions, tokens and quotas
-	// providers are the OpenID Connect providers.
-	providers []*provider
+	People   *people.Registry // accounts, sessions, tokens and quotas
+	Sessions *session.Sessions
 	// protection rejects forms from pages of other sites.
 	protection *http.CrossOriginProtection
 	platforms  bool // learning platforms use the site
@@ -198,11 +197,9 @@ func New(o Options) (*Web, error) {
 	}
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
-		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
-		Calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
-		hashing:  passwords.NewHasher(o.Hashing)}
+		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
-	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
+	w.Batches, w.Checks, w.Library = batchPages{w}, checkPages{w}, libraryPages{w}
 	w.Standing, w.Example = standingPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
@@ -213,7 +210,8 @@ func New(o Options) (*Web, error) {
 	}
 	w.o.Policy.fill()
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
-	w.providers = newProviders(o.Login)
+	w.Sessions = session.New(session.Options{Store: o.Store, People: w.People, Hashing: o.Hashing, Idle: w.o.Policy.SessionIdle,
+		Proxies: o.Policy.Proxies, Secure: o.Secure, Now: o.Now})
 	w.routes()
 	// Requests for changes from pages of other sites are rejected because of their origin.
 	w.protection = http.NewCrossOriginProtection()
@@ -255,31 +253,13 @@ func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err er
 	return w.over, func() { w.streams.Leave(v.Name) }, nil
 }
 
-// FirstLink returns the path of a page that creates the first administrator. The page works once and for one day. The path is empty if an
-// account already exists.
-func (w *Web) FirstLink(ctx context.Context) (string, error) {
-	link, err := w.People.FirstLink(ctx)
-	if err != nil || link.Key == "" {
-		return "", err
-	}
-	return "/first?key=" + link.Key, nil
-}
-
 func (w *Web) routes() {
 	m := w.Mux
 	m.Handle("GET /static/", w.static)
 	m.HandleFunc("GET /robots.txt", robots)
-	m.HandleFunc("GET /first", w.firstPage)
-	m.HandleFunc("POST /first", w.first)
-	w.Accounts.registerRoutes()
-	m.HandleFunc("GET /join", w.joinPage)
-	m.HandleFunc("POST /join", w.join)
-	m.HandleFunc("GET /login", w.loginPage)
-	m.HandleFunc("POST /login", w.login)
-	m.HandleFunc("POST /logout", w.logout)
-	m.HandleFunc("POST /language", w.language)
-	w.Accounts.oidcRoutes()
-
+	w.Accounts = accounts.New(w, accounts.Options{Store: w.o.Store, People: w.People, Sessions: w.Sessions, Auditor: w.Auditor, Open: m,
+		Settings: w.o.Settings, Title: w.o.Title, Login: w.o.Login, Public: w.o.Policy.Public, Base: w.o.Base, Secure: w.o.Secure,
+		Now: w.o.Now})
 	w.AddPage("GET /{$}", pages.Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
@@ -306,13 +286,6 @@ func (w *Web) routes() {
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
-	w.AddPage("GET /account", pages.Everyone, w.Accounts.accountPage)
-	w.AddPage("POST /account/tokens", pages.Everyone, w.Accounts.changeTokens)
-	w.AddPage("POST /account/sessions", pages.Everyone, w.Accounts.endSessions)
-	w.AddPage("POST /account/password", pages.Everyone, w.Accounts.changePassword)
-	w.AddPage("GET /people", pages.Administrators, w.Admin.peoplePage)
-	w.AddPage("POST /people", pages.Administrators, w.Admin.addPerson)
-	w.AddPage("POST /people/{name}", pages.Administrators, w.Admin.changePerson)
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	w.Batches.batchesRoutes()
 	w.Reports.readingRoutes()

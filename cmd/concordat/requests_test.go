@@ -32,7 +32,7 @@ func (s *served) officer(name string) *officer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	link, err := d.Pages.FirstLink(s.t.Context())
+	link, err := d.Pages.Accounts.FirstLink(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}

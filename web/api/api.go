@@ -340,7 +340,7 @@ func (w api) caller(r *http.Request, scope string) (*pages.Visitor, error) {
 
 // callerToken is like caller, and also returns the token.
 func (w api) callerToken(r *http.Request, scope string) (*pages.Visitor, store.Token, error) {
-	address := w.Web.Address(r)
+	address := w.Web.Sessions.Address(r)
 	// The token is looked up by its hash before anything is counted, so strangers at the same address do not slow down a caller with a
 	// valid token.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -9,9 +9,9 @@ import (
 
 	"concordat/people"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/pages"
+	"concordat/web/pages/accounts"
 )
 
 func (w adminAPI) apiOfPeople(a huma.API) {
@@ -87,7 +87,7 @@ func (w adminAPI) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*api
 }
 
 func linkOutput(a store.Account, l people.Link) *apiPersonLinkOutput {
-	return &apiPersonLinkOutput{apiPersonLink{personOf(a), web.JoinPath(l), l.Expires}}
+	return &apiPersonLinkOutput{apiPersonLink{personOf(a), accounts.JoinPath(l), l.Expires}}
 }
 
 // PersonInput is the input that identifies an account.

@@ -19,6 +19,9 @@ type Partner struct {
 	Libraries []concordat.OpenLibrary // as last announced; nil if the partner has not announced any
 }
 
+// PlatformOwner is the prefix of the owner of checks requested by a learning platform; no account name begins with it.
+const PlatformOwner = "lti:"
+
 // Names contains the names of accounts, sites and libraries that a page shows.
 type Names struct{ report.Names }
 

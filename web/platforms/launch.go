@@ -17,6 +17,7 @@ import (
 	"concordat/web/lti"
 	"concordat/web/message"
 	"concordat/web/pages"
+	websession "concordat/web/session"
 )
 
 type windowPage struct{ Key string }
@@ -43,7 +44,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.frame(rw, p, web.ContentPolicy)
-	c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie))
+	c, err := r.Cookie(d.w.Sessions.HostCookie(stateCookie))
 	if err != nil { // the browser stores no cookies here, so nothing in the request is used
 		d.ownWindow(rw, r, s)
 		return
@@ -53,7 +54,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 		err = d.open(rw, r, p, m)
 	}
 	if err != nil {
-		d.w.Audit(r.Context(), web.PlatformOwner+p.ID, "lti_launch", map[string]any{"ok": false, "error": err.Error()})
+		d.w.Audit(r.Context(), pages.PlatformOwner+p.ID, "lti_launch", map[string]any{"ok": false, "error": err.Error()})
 		d.w.Fail(rw, r, nil, err)
 	}
 }
@@ -61,7 +62,7 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 // ownWindow shows a link that repeats the launch in a separate window, where cookies are stored.
 func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState) {
 	key := rand.Text()
-	if err := d.put(r.Context(), flowLTIAgain, key, s, web.FlowTime); err != nil {
+	if err := d.put(r.Context(), flowLTIAgain, key, s, websession.FlowTime); err != nil {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}
@@ -70,7 +71,7 @@ func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState)
 
 // message returns the platform's message after verifying it.
 func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, browser string, f url.Values) (*lti.Message, error) {
-	if !web.EqualText(web.HashText(browser), s.Browser) {
+	if !websession.EqualText(websession.HashText(browser), s.Browser) {
 		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
 	}
 	if e := f.Get("error"); e != "" {
@@ -80,7 +81,7 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, 
 	switch {
 	case err != nil:
 		return nil, err
-	case !web.EqualText(m.Nonce, s.Nonce):
+	case !websession.EqualText(m.Nonce, s.Nonce):
 		return nil, fmt.Errorf("launch: %w: another nonce", concordat.ErrRefused)
 	case s.Deployment != "" && s.Deployment != m.Deployment:
 		return nil, fmt.Errorf("launch: %w: begun for deployment %q, came for %q", concordat.ErrRefused, s.Deployment, m.Deployment)
@@ -172,7 +173,7 @@ func (d *Tool) subscribe(ctx context.Context, s *session, m *lti.Message) error 
 	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
 		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
 	}
-	ctx, cancel := context.WithTimeout(ctx, web.SignTime)
+	ctx, cancel := context.WithTimeout(ctx, websession.SignTime)
 	defer cancel()
 	return d.client.Subscribe(ctx, platformOf(s.platform), m.Notices, lti.NoticeSubmission, d.tool().NoticeURL())
 }

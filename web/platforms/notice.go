@@ -17,8 +17,8 @@ import (
 
 	"concordat"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/lti"
+	"concordat/web/pages"
 )
 
 const (
@@ -117,7 +117,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 		if err != nil || !fresh {
 			return err
 		}
-		return tx.Audit.Note(ctx, web.PlatformOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
+		return tx.Audit.Note(ctx, pages.PlatformOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
 			"submission": m.Submission.ID, "files": len(assets)})
 	})
 }

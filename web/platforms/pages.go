@@ -13,6 +13,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/message"
+	"concordat/web/pages"
 )
 
 // checkRow is a check in the list of a course.
@@ -85,7 +86,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 			Context: s.Context,
 			Learner: learner, Made: d.w.Options().Now()})
 		if err == nil {
-			err = d.w.Options().Queue.SubmitAs(ctx, id, web.PlatformOwner+s.Platform, "", j,
+			err = d.w.Options().Queue.SubmitAs(ctx, id, pages.PlatformOwner+s.Platform, "", j,
 				s.visitor().Note("check_submitted", map[string]any{"task": id, "file": j.File, "context": s.Context}))
 		}
 		if err != nil {

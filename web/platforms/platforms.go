@@ -16,6 +16,7 @@ import (
 	"concordat/web"
 	"concordat/web/lti"
 	"concordat/web/pages"
+	websession "concordat/web/session"
 )
 
 // Options configures how learning platforms use the site. Keys is required.
@@ -123,7 +124,7 @@ func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 
 // cookie sets a cookie that also works within a frame of the platform, separately for each platform if the browser supports that (CHIPS).
 func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
-	c := &http.Cookie{Name: d.w.Accounts.HostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
+	c := &http.Cookie{Name: d.w.Sessions.HostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
 	if d.w.Options().Secure {
 		c.Secure, c.SameSite, c.Partitioned = true, http.SameSiteNoneMode, true
@@ -181,16 +182,16 @@ func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlat
 // leave sends the browser to the platform, which sends it back with a message (section 5.1.1.2).
 func (d *Tool) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s launchState) {
 	secret := rand.Text()
-	if c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+	if c, err := r.Cookie(d.w.Sessions.HostCookie(stateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is launching too
 	}
 	state := rand.Text()
-	s.Nonce, s.Browser = rand.Text(), web.HashText(secret)
-	if err := d.put(r.Context(), flowLTI, state, s, web.FlowTime); err != nil {
+	s.Nonce, s.Browser = rand.Text(), websession.HashText(secret)
+	if err := d.put(r.Context(), flowLTI, state, s, websession.FlowTime); err != nil {
 		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.cookie(rw, stateCookie, secret, web.FlowTime)
+	d.cookie(rw, stateCookie, secret, websession.FlowTime)
 	to, err := lti.SignInURL(platformOf(p), d.tool(), lti.SignIn{State: state, Nonce: s.Nonce, Login: s.Login, Hint: s.Hint})
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)
@@ -251,7 +252,7 @@ func (s *session) visitor() *pages.Visitor {
 	if s.Teacher {
 		role = store.RoleOfficer
 	}
-	return &pages.Visitor{Account: store.Account{Name: web.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
+	return &pages.Visitor{Account: store.Account{Name: pages.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
 }
 
 // mayUse reports whether the person may see anything here.
@@ -279,7 +280,7 @@ func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.
 
 // session returns the session of the request, or concordat.ErrNotFound.
 func (d *Tool) session(r *http.Request) (*session, error) {
-	c, err := r.Cookie(d.w.Accounts.HostCookie(sessionCookie))
+	c, err := r.Cookie(d.w.Sessions.HostCookie(sessionCookie))
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", concordat.ErrNotFound)
 	}

@@ -19,6 +19,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/lti"
+	"concordat/web/pages"
 )
 
 const (
@@ -156,9 +157,9 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 			return err
 		}
 	}
-	note := store.AuditNote{Actor: web.PlatformOwner + a.Platform, Action: "check_submitted",
+	note := store.AuditNote{Actor: pages.PlatformOwner + a.Platform, Action: "check_submitted",
 		Detail: map[string]any{"task": a.Task, "file": j.File, "context": a.Context}}
-	if err := d.w.Options().Queue.SubmitAs(ctx, a.Task, web.PlatformOwner+a.Platform, "", j, note); err != nil {
+	if err := d.w.Options().Queue.SubmitAs(ctx, a.Task, pages.PlatformOwner+a.Platform, "", j, note); err != nil {
 		return err
 	}
 	a.State, a.Told, a.Due, a.Cause = store.LTIChecks, "", d.w.Options().Now(), ""

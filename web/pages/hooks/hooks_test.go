@@ -114,7 +114,7 @@ func TestHooksInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		d := webtest.New(t, true)
 		ctx, complaints := webtest.Browser(t, d.URL, width)
-		link, err := d.Web.FirstLink(t.Context())
+		link, err := d.Web.Accounts.FirstLink(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

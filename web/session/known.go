@@ -1,4 +1,4 @@
-package web
+package session
 
 import (
 	"context"
@@ -21,8 +21,8 @@ const knownTime = 90 * 24 * time.Hour
 // knownCookie returns the name of the cookie that marks a browser in which someone has signed in. It does not sign anyone in. A password
 // from a known browser is tried before strangers' passwords, and strangers who guess passwords cannot lock the account for this browser
 // (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
-func (w *Web) knownCookie() string {
-	if w.o.Secure {
+func (s *Sessions) knownCookie() string {
+	if s.o.Secure {
 		return "__Host-known"
 	}
 	return "known"
@@ -39,29 +39,29 @@ func knownMark(a *store.Account, until int64) string {
 }
 
 // remember marks the browser as known to an account that has a password.
-func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) error {
-	a, err := w.o.Store.People.Account(r.Context(), account)
+func (s *Sessions) remember(rw http.ResponseWriter, r *http.Request, account string) error {
+	a, err := s.o.Store.People.Account(r.Context(), account)
 	if err != nil || a.Password == "" {
 		return err
 	}
-	until := w.o.Now().Add(knownTime).Unix()
-	http.SetCookie(rw, &http.Cookie{Name: w.knownCookie(), Value: strconv.FormatInt(until, 36) + "." + knownMark(&a, until), Path: "/",
-		MaxAge: int(knownTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	until := s.o.Now().Add(knownTime).Unix()
+	http.SetCookie(rw, &http.Cookie{Name: s.knownCookie(), Value: strconv.FormatInt(until, 36) + "." + knownMark(&a, until), Path: "/",
+		MaxAge: int(knownTime.Seconds()), HttpOnly: true, Secure: s.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }
 
 // knownAs returns the mark by which the account recognises the browser, or "" if there is none.
-func (w *Web) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
-	c, err := r.Cookie(w.knownCookie())
+func (s *Sessions) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
+	c, err := r.Cookie(s.knownCookie())
 	if err != nil {
 		return "", nil // the account has no password
 	}
 	at, mark, ok := strings.Cut(c.Value, ".")
 	until, err := strconv.ParseInt(at, 36, 64)
-	if !ok || err != nil || until < w.o.Now().Unix() {
+	if !ok || err != nil || until < s.o.Now().Unix() {
 		return "", nil
 	}
-	a, err := w.o.Store.People.Account(ctx, account)
+	a, err := s.o.Store.People.Account(ctx, account)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return "", nil
 	}

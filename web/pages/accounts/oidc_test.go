@@ -1,4 +1,4 @@
-package web_test
+package accounts_test
 
 import (
 	"crypto/rand"
@@ -25,6 +25,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/api"
+	"concordat/web/pages/accounts"
 )
 
 // idp is an OpenID Connect provider with real HTTP, real signatures, and any lies that a test needs.
@@ -165,7 +166,7 @@ type loginSite struct {
 	*webtest.Site
 }
 
-func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provider) *loginSite {
+func newLoginSite(t *testing.T, administratorsOnly bool, providers ...accounts.Provider) *loginSite {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
 	if err != nil {
@@ -174,7 +175,7 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	var pages *web.Web
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { pages.ServeHTTP(rw, r) }))
 	pages, err = web.New(web.Options{Title: func() string { return "Site" }, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
-		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
+		Login: accounts.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
 		Hashing: webtest.Cheap,
 		Rules:   func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
 	if err != nil {
@@ -190,8 +191,8 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	return &loginSite{&webtest.Site{Server: server, Web: pages, Store: db}}
 }
 
-func uni(p *idp) web.Provider {
-	return web.Provider{Name: "uni", Title: "University <1>", Issuer: p.URL, ClientID: "site", ClientSecret: "secret",
+func uni(p *idp) accounts.Provider {
+	return accounts.Provider{Name: "uni", Title: "University <1>", Issuer: p.URL, ClientID: "site", ClientSecret: "secret",
 		Scopes:      []string{"profile"},
 		DefaultRole: store.RoleSubmitter, AccountClaim: "preferred_username", Create: true, ClockSkew: time.Minute}
 }
@@ -264,7 +265,7 @@ func TestProviderSignsIn(t *testing.T) {
 func TestProviderLies(t *testing.T) {
 	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
-	d := newLoginSite(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site",
+	d := newLoginSite(t, false, uni(p), accounts.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site",
 		ClientSecret: "secret", DefaultRole: store.RoleAdministrator, Create: true})
 	wrong, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -514,7 +515,7 @@ func TestPasswordForAdministratorsOnly(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
 	d := newLoginSite(t, true, uni(p))
-	first, err := d.Web.FirstLink(t.Context())
+	first, err := d.Web.Accounts.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package web
+package accounts
 
 import (
 	"errors"
@@ -20,29 +20,29 @@ type peoplePage struct {
 	Asked    store.Account // rejected values, to be shown again
 }
 
-func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) peoplePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{})
 }
 
-func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p peoplePage) {
+func (w Accounts) showPeople(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p peoplePage) {
 	var err error
 	if p.Accounts, err = w.o.Store.People.Accounts(r.Context()); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.Roles = people.Roles
-	w.Show(rw, r, v, code, "people", "title.people", p)
+	w.frame.Show(rw, r, v, code, "people", "title.people", p)
 }
 
 // addPerson creates an account without a password and shows the link with which the person sets one.
-func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) addPerson(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
 	asked := store.Account{Name: f.Get("name"), Title: f.Get("title"), Role: store.Role(f.Get("role"))}
-	a, link, err := w.People.Add(r.Context(), v.Name, asked)
+	a, link, err := w.o.People.Add(r.Context(), v.Name, asked)
 	var broken *people.RuleError
 	switch {
 	case errors.As(err, &broken) && broken.Rule == people.RuleName:
@@ -50,14 +50,14 @@ func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visito
 	case errors.Is(err, concordat.ErrExists):
 		w.showPeople(rw, r, v, http.StatusConflict, peoplePage{Problem: "people.taken", Asked: a})
 	case err != nil:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	default:
 		w.showLink(rw, r, v, a.Name, link)
 	}
 }
 
 // showLink shows a new link for setting a password.
-func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor, name string, link people.Link) {
+func (w Accounts) showLink(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, name string, link people.Link) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + JoinPath(link), For: name})
 }
 
@@ -66,7 +66,7 @@ func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
 // addressOf returns the address at which people reach the site: the configured address if it uses https, and otherwise the address in the
 // request, since the listening address may not be reachable.
-func (w adminPages) addressOf(r *http.Request) string {
+func (w Accounts) addressOf(r *http.Request) string {
 	switch {
 	case !w.o.Secure:
 		return "http://" + r.Host
@@ -77,9 +77,9 @@ func (w adminPages) addressOf(r *http.Request) string {
 }
 
 // changePerson disables or enables an account, changes its role, or creates a new link for setting a password.
-func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) changePerson(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	name, action, role := r.PathValue("name"), r.PostForm.Get("action"), store.Role(r.PostForm.Get("role"))
@@ -87,12 +87,12 @@ func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Vis
 	switch action {
 	case "disable", "enable":
 		disabled := action == "disable"
-		_, err = w.People.Change(r.Context(), v.Name, name, people.Change{Disabled: &disabled})
+		_, err = w.o.People.Change(r.Context(), v.Name, name, people.Change{Disabled: &disabled})
 	case "role":
-		_, err = w.People.Change(r.Context(), v.Name, name, people.Change{Role: &role})
+		_, err = w.o.People.Change(r.Context(), v.Name, name, people.Change{Role: &role})
 	case "link":
 		var link people.Link
-		if _, link, err = w.People.NewLink(r.Context(), v.Name, name); err == nil {
+		if _, link, err = w.o.People.NewLink(r.Context(), v.Name, name); err == nil {
 			w.showLink(rw, r, v, name, link)
 			return
 		}
@@ -100,7 +100,7 @@ func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Vis
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/people", http.StatusSeeOther)

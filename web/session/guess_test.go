@@ -1,4 +1,4 @@
-package web_test
+package session_test
 
 import (
 	"context"
@@ -114,7 +114,7 @@ func TestGuessesAtOnce(t *testing.T) {
 					}
 				})
 			}
-			for done := false; !done && d.Web.Waiting() == 0; { // until a caller waits, or all have been refused
+			for done := false; !done && d.Web.Sessions.Passwords.Waiters() == 0; { // until a caller waits, or all have been refused
 				mu.Lock()
 				sum := 0
 				for _, n := range codes {
@@ -197,7 +197,7 @@ func TestKnownBrowser(t *testing.T) {
 	for i := range 300 {
 		all.Go(func() { guess(fmt.Sprint("account", i), i) })
 	}
-	for end := time.Now().Add(time.Minute); d.Web.Waiting() < 32 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); d.Web.Sessions.Passwords.Waiters() < 32 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond) // there is no other sign
 	}
 	if code := signIn(zoe, "192.0.2.7", secretOfBo); code != http.StatusSeeOther {
@@ -206,7 +206,7 @@ func TestKnownBrowser(t *testing.T) {
 	leave()
 	all.Wait()
 
-	d.Web.LockAccount("zoe")
+	d.Web.Sessions.LockAccount("zoe")
 	if code := signIn(stranger, "192.0.2.9", secretOfBo); code != http.StatusTooManyRequests {
 		t.Errorf("with a mark that is not of this site: %d, want 429", code)
 	}
@@ -257,10 +257,35 @@ func TestCommonPasswords(t *testing.T) {
 	}
 	d, bo := guarded(t, webtest.Cheap)
 	bo.Post("/account/password", http.StatusBadRequest, url.Values{"old": {secretOfBo}, "password": {"1234567890"}, "again": {"1234567890"}})
-	link, err := d.Web.JoinLink(t.Context(), "zoe")
+	_, link, err := d.Web.People.NewLink(t.Context(), "test", "zoe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bo.Post("/join", http.StatusBadRequest, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "name": {"another"},
+	bo.Post("/join", http.StatusBadRequest, url.Values{"key": {link.Key}, "name": {"another"},
 		"password": {"zoe zoe zoe"}, "again": {"zoe zoe zoe"}})
+}
+
+// TestTokensOfAPassword: a new password leaves programs' tokens unchanged unless they are revoked with it; an account has at most 50.
+func TestTokensOfAPassword(t *testing.T) {
+	t.Parallel()
+	_, bo := guarded(t, webtest.Cheap)
+	token := bo.Program("read")
+	change := func(old, password, tokens string) {
+		t.Helper()
+		bo.Post("/account/password", http.StatusOK, url.Values{"old": {old}, "password": {password}, "again": {password}, "tokens": {tokens}})
+	}
+	change(secretOfBo, "a heron stands on one leg", "")
+	token.Call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil)
+	if page := bo.Get("/account", http.StatusOK); !strings.Contains(page, "API tokens stay valid") {
+		t.Error("the page does not say what a new password ends")
+	}
+	change("a heron stands on one leg", secretOfBo, "revoke")
+	token.Call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil)
+	for range store.MaxTokens {
+		bo.Post("/account/tokens", http.StatusOK, url.Values{"name": {"one"}, "scope": {"read", "tokens"}})
+	}
+	if page := bo.Post("/account/tokens", http.StatusConflict, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page,
+		"at most 50 tokens") {
+		t.Errorf("one too many: %.300s", page)
+	}
 }

@@ -1,4 +1,4 @@
-package web
+package accounts
 
 import (
 	"net/http"
@@ -9,9 +9,6 @@ import (
 	"concordat/web/pages"
 	"concordat/web/passwords"
 )
-
-// accountPages serves the pages of a user's own account: sessions, tokens, and ways to sign in.
-type accountPages struct{ *Web }
 
 type accountPage struct {
 	Name   string // account name, for the browser's password manager
@@ -37,14 +34,14 @@ type tokenRow struct {
 	store.Token
 }
 
-func (w accountPages) accountPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) accountPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Changed: r.URL.Query().Has("changed")})
 }
 
-func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p accountPage) {
+func (w Accounts) showAccount(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p accountPage) {
 	ids, tokens, err := w.o.Store.People.Tokens(r.Context(), v.Name, store.PurposeAPI)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.Name, p.Scopes = v.Name, people.Scopes
@@ -52,35 +49,35 @@ func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Vi
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
 	if ids, tokens, err = w.o.Store.People.Tokens(r.Context(), v.Name, store.PurposeSession); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	for i := range tokens {
 		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.Session, tokens[i]})
 	}
 	p.Quota = w.quotaRows(v)
-	w.Show(rw, r, v, code, "account", "title.account", p)
+	w.frame.Show(rw, r, v, code, "account", "title.account", p)
 }
 
 // changeTokens creates or revokes a token for a program.
-func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) changeTokens(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
 	if id := f.Get("revoke"); id != "" {
-		if err := w.People.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
-			w.Fail(rw, r, v, err)
+		if err := w.o.People.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
+			w.frame.Fail(rw, r, v, err)
 			return
 		}
 		http.Redirect(rw, r, "/account", http.StatusSeeOther)
 		return
 	}
-	secret, _, err := w.People.MakeToken(r.Context(), v.Name, people.NewToken{Name: f.Get("name"), Scopes: f["scope"],
+	secret, _, err := w.o.People.MakeToken(r.Context(), v.Name, people.NewToken{Name: f.Get("name"), Scopes: f["scope"],
 		Lasts: people.TokenTime, Origins: strings.Fields(f.Get("origins"))})
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Secret: secret})
@@ -92,8 +89,8 @@ type quotaRow struct {
 	Most int64
 }
 
-func (w accountPages) quotaRows(v *Visitor) (out []quotaRow) {
-	q := w.People.Quota(v.Account)
+func (w Accounts) quotaRows(v *pages.Visitor) (out []quotaRow) {
+	q := w.o.People.Quota(v.Account)
 	for _, r := range []quotaRow{{"quota." + people.KindDocuments, int64(q.Documents)}, {"quota." + people.KindBytes, q.Bytes},
 		{"quota." + people.KindCharacters, int64(q.Characters)}, {"quota.open", int64(q.Open)}} {
 		if r.Most > 0 {
@@ -104,22 +101,22 @@ func (w accountPages) quotaRows(v *Visitor) (out []quotaRow) {
 }
 
 // endSessions signs out one browser, or all but this one.
-func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) endSessions(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ParseForm(rw, r)
 	if err == nil {
-		err = w.People.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.Session)
+		err = w.o.People.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.Session)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/account#sessions", http.StatusSeeOther)
 }
 
 // changePassword checks the present password, sets a new one, and signs out all other browsers.
-func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Accounts) changePassword(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
@@ -130,28 +127,28 @@ func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v 
 		refuse(http.StatusBadRequest, problem)
 		return
 	}
-	ok, err := w.tryPassword(r, v.Name, v.Address, f.Get("old"))
+	ok, err := w.o.Sessions.TryPassword(r, v.Name, f.Get("old"))
 	if problem, code := problemOfTry(rw, err); problem != "" {
 		refuse(code, problem)
 		return
 	}
 	if err == nil && !ok {
-		w.Audit(r.Context(), v.Name, "password_refused", nil)
+		w.o.Auditor.Audit(r.Context(), v.Name, "password_refused", nil)
 		refuse(http.StatusForbidden, "password.wrong")
 		return
 	}
 	var hash string
 	if err == nil {
-		hash, err = w.hashing.Hash(r.Context(), f.Get("password"))
+		hash, err = w.o.Sessions.Passwords.Hash(r.Context(), f.Get("password"))
 	}
 	if err == nil {
-		err = w.People.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
+		err = w.o.People.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
 	}
 	if err == nil {
-		err = w.signIn(rw, r, v.Name) // start a new session, since changing the password ended the old ones
+		err = w.o.Sessions.Begin(rw, r, v.Name) // start a new session, since changing the password ended the old ones
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/account?changed", http.StatusSeeOther)

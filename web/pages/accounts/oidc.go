@@ -1,11 +1,8 @@
-package web
+package accounts
 
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +18,9 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/pages"
+	"concordat/web/session"
 )
-
-// PlatformOwner is the prefix of the owner of checks requested by a learning platform; no account name begins with it.
-const PlatformOwner = "lti:"
 
 // Login configures sign-in. With the zero value, people can sign in only with a password.
 type Login struct {
@@ -54,10 +50,6 @@ type Provider struct {
 const (
 	flowOIDC   = "oidc"
 	flowLogout = "oidc-logout"
-	// FlowTime is the maximum duration of a sign-in at a provider.
-	FlowTime = 15 * time.Minute
-	// SignTime bounds all requests to a provider during one sign-in.
-	SignTime = 20 * time.Second
 )
 
 // oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie. The browser that returns must be the one that left;
@@ -68,58 +60,40 @@ type oidcFlow struct {
 
 type logoutFlow struct{ Provider, Token string }
 
-func (w accountPages) oidcRoutes() {
-	w.Mux.HandleFunc("GET /login/oidc/{provider}", w.oidcBegin)
-	w.Mux.HandleFunc("GET /login/oidc/{provider}/back", w.oidcBack)
-}
-
-// HostCookie returns the name of a cookie that is valid only for this host.
-func (w accountPages) HostCookie(name string) string {
-	if w.o.Secure {
-		return "__Host-" + name
-	}
-	return name
-}
-
-func HashText(s string) string {
-	h := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(h[:])
-}
-
 // browserCookie returns the secret that identifies a browser, and creates one if necessary.
-func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
+func (w Accounts) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
 	secret := rand.Text()
-	if c, err := r.Cookie(w.HostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+	if c, err := r.Cookie(w.o.Sessions.HostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is signing in too
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie(name), Value: secret, Path: "/", MaxAge: int(FlowTime.Seconds()), HttpOnly: true,
-		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.o.Sessions.HostCookie(name), Value: secret, Path: "/", MaxAge: int(session.FlowTime.Seconds()),
+		HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return secret
 }
 
 // oidcBegin sends a visitor to a provider (OpenID Connect Core 1.0, section 3.1.2.1, with PKCE, RFC 7636).
-func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
+func (w Accounts) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
-		w.Fail(rw, r, nil, err)
+		w.frame.Fail(rw, r, nil, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), SignTime)
+	ctx, cancel := context.WithTimeout(r.Context(), session.SignTime)
 	defer cancel()
 	known, err := p.discover(ctx, w.o.Now())
 	if err != nil {
-		w.Fail(rw, r, nil, fmt.Errorf("provider %s: %w: %w", p.Name, concordat.ErrUnavailable, err))
+		w.frame.Fail(rw, r, nil, fmt.Errorf("provider %s: %w: %w", p.Name, concordat.ErrUnavailable, err))
 		return
 	}
 	state := rand.Text()
 	f := oidcFlow{Provider: p.Name, Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: local(r.URL.Query().Get("next"))}
-	f.Browser = HashText(w.browserCookie(rw, r, "oidc"))
+	f.Browser = session.HashText(w.browserCookie(rw, r, "oidc"))
 	data, err := json.Marshal(f)
 	if err == nil {
-		err = w.o.Store.People.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(FlowTime))
+		err = w.o.Store.People.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(session.FlowTime))
 	}
 	if err != nil {
-		w.Fail(rw, r, nil, err)
+		w.frame.Fail(rw, r, nil, err)
 		return
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
@@ -130,13 +104,13 @@ func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 }
 
 // oidcBack handles a visitor who returns from a provider.
-func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
+func (w Accounts) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
-		w.Fail(rw, r, nil, err)
+		w.frame.Fail(rw, r, nil, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), SignTime)
+	ctx, cancel := context.WithTimeout(r.Context(), session.SignTime)
 	defer cancel()
 	f, err := w.takeFlow(ctx, r, p)
 	var who *identity
@@ -152,18 +126,18 @@ func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := w.rememberLogout(ctx, rw, p, who); err != nil {
-		w.Fail(rw, r, nil, err)
+		w.frame.Fail(rw, r, nil, err)
 		return
 	}
-	if err := w.signIn(rw, r, a.Name, loggedIn(a.Name, map[string]any{"provider": p.Name})); err != nil {
-		w.Fail(rw, r, nil, err)
+	if err := w.o.Sessions.Begin(rw, r, a.Name, loggedIn(a.Name, map[string]any{"provider": p.Name})); err != nil {
+		w.frame.Fail(rw, r, nil, err)
 		return
 	}
 	http.Redirect(rw, r, f.Next, http.StatusSeeOther)
 }
 
 // refuseLogin shows the sign-in page again with a brief explanation; the details are in the log.
-func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
+func (w Accounts) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
 	code, problem := http.StatusForbidden, "login.refused"
 	switch {
 	case errors.Is(err, concordat.ErrUnavailable):
@@ -175,15 +149,15 @@ func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *pr
 	if who != nil {
 		subject = who.Subject
 	}
-	w.o.Logger.Info("sign in refused", "provider", p.Name, "error", err)
-	w.Audit(r.Context(), "", "login", map[string]any{"ok": false, "provider": p.Name, "subject": subject})
-	w.Show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
+	w.o.Auditor.Logger.Info("sign in refused", "provider", p.Name, "error", err)
+	w.o.Auditor.Audit(r.Context(), "", "login", map[string]any{"ok": false, "provider": p.Name, "subject": subject})
+	w.frame.Show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
 }
 
 // errStale means that the answer does not belong to a recent sign-in of this browser.
 var errStale = errors.New("no such visit")
 
-func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
+func (w Accounts) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
 	data, err := w.o.Store.People.TakeFlow(ctx, flowOIDC, r.URL.Query().Get("state"))
 	if errors.Is(err, concordat.ErrNotFound) {
 		return f, fmt.Errorf("%w: state: %w", errStale, err)
@@ -194,8 +168,8 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 	if err != nil {
 		return f, err
 	}
-	c, err := r.Cookie(w.HostCookie("oidc"))
-	if err != nil || !EqualText(HashText(c.Value), f.Browser) {
+	c, err := r.Cookie(w.o.Sessions.HostCookie("oidc"))
+	if err != nil || !session.EqualText(session.HashText(c.Value), f.Browser) {
 		return f, fmt.Errorf("%w: another browser", errStale)
 	}
 	if f.Provider != p.Name { // RFC 9700, section 4.4: mix-up
@@ -204,10 +178,8 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 	return f, nil
 }
 
-func EqualText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
 // rememberLogout stores the data needed to sign out at the provider too.
-func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
+func (w Accounts) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
 	if err == nil {
@@ -216,8 +188,8 @@ func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter
 	if err != nil {
 		return err
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie("provider"), Value: key, Path: "/", MaxAge: int(people.SessionTime.Seconds()),
-		HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.o.Sessions.HostCookie("provider"), Value: key, Path: "/",
+		MaxAge: int(people.SessionTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }
 
@@ -225,13 +197,13 @@ type signedOut struct{ Provider, URL string }
 
 // afterLogout redirects to the sign-in page or, for a visitor who signed in through a provider, shows a page with a link to sign out
 // there too (OpenID Connect RP-Initiated Logout 1.0). It shows a link because forms on this site may not redirect to other sites.
-func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
-	c, err := r.Cookie(w.HostCookie("provider"))
+func (w Accounts) afterLogout(rw http.ResponseWriter, r *http.Request) {
+	c, err := r.Cookie(w.o.Sessions.HostCookie("provider"))
 	if err != nil {
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
+	http.SetCookie(rw, &http.Cookie{Name: w.o.Sessions.HostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
 		SameSite: http.SameSiteLaxMode})
 	data, err := w.o.Store.People.TakeFlow(r.Context(), flowLogout, c.Value)
 	var f logoutFlow
@@ -244,7 +216,7 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	}
 	var end string
 	if err == nil {
-		ctx, cancel := context.WithTimeout(r.Context(), SignTime)
+		ctx, cancel := context.WithTimeout(r.Context(), session.SignTime)
 		defer cancel()
 		end, err = p.endSession(ctx, f.Token, w.o.Base, w.o.Now())
 	}
@@ -252,23 +224,23 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
-	w.Show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
+	w.frame.Show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
 }
 
 // providerLink is a button on the sign-in page.
 type providerLink struct{ Name, Title string }
 
 // signPage adds the other sign-in methods to the sign-in page.
-func (w accountPages) signPage(p signPage) signPage {
+func (w Accounts) signPage(p signPage) signPage {
 	for _, one := range w.providers {
 		p.Providers = append(p.Providers, providerLink{one.Name, one.Title})
 	}
-	p.Administrators, p.Public = w.o.Login.AdministratorsOnly, w.o.Policy.Public
+	p.Administrators, p.Public = w.o.Login.AdministratorsOnly, w.o.Public
 	return p
 }
 
 // mayUsePassword reports whether the account may sign in with its password.
-func (w accountPages) mayUsePassword(ctx context.Context, name string) (bool, error) {
+func (w Accounts) mayUsePassword(ctx context.Context, name string) (bool, error) {
 	if !w.o.Login.AdministratorsOnly {
 		return true, nil
 	}
@@ -276,7 +248,7 @@ func (w accountPages) mayUsePassword(ctx context.Context, name string) (bool, er
 	return err == nil && a.Role == store.RoleAdministrator, err
 }
 
-func (w accountPages) provider(name string) (*provider, error) {
+func (w Accounts) provider(name string) (*provider, error) {
 	for _, p := range w.providers {
 		if p.Name == name {
 			return p, nil
@@ -303,8 +275,8 @@ func accountName(claim string, who *identity) string {
 	if runes := []rune(name); len(runes) > 80 {
 		name = string(runes[:80])
 	}
-	if name == "" || strings.HasPrefix(name, PlatformOwner) {
-		name = "person-" + HashText(who.Issuer + "\n" + who.Subject)[:12]
+	if name == "" || strings.HasPrefix(name, pages.PlatformOwner) {
+		name = "person-" + session.HashText(who.Issuer + "\n" + who.Subject)[:12]
 	}
 	return name
 }

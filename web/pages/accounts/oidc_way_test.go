@@ -1,4 +1,4 @@
-package web_test
+package accounts_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"concordat"
 	"concordat/internal/webtest"
-	"concordat/web"
+	"concordat/web/pages/accounts"
 )
 
 // TestWayOfProvider: an address from a provider leads only to public hosts, unless the issuer itself has answered from the site's
@@ -22,7 +22,7 @@ func TestWayOfProvider(t *testing.T) {
 		return s.URL
 	}
 	issuer, inner := serve("issuer"), serve("inner")
-	get := func(w *web.Way, url string) error {
+	get := func(w *accounts.Way, url string) error {
 		c := w.Client()
 		defer c.CloseIdleConnections()
 		resp, err := c.Get(url)
@@ -31,7 +31,7 @@ func TestWayOfProvider(t *testing.T) {
 		}
 		return err
 	}
-	outside := web.NewWay("https://login.example.edu")
+	outside := accounts.NewWay("https://login.example.edu")
 	if err := get(outside, inner); !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("a host inside, named by a provider outside: %v", err)
 	}
@@ -39,7 +39,7 @@ func TestWayOfProvider(t *testing.T) {
 	if err := get(outside, inner); !errors.Is(err, concordat.ErrRefused) || asked["inner"] != 0 {
 		t.Errorf("the same after discovery: %v, asked %v", err, asked)
 	}
-	inside := web.NewWay(issuer)
+	inside := accounts.NewWay(issuer)
 	if err := get(inside, inner); !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("before the issuer has answered: %v", err)
 	}

@@ -1,4 +1,4 @@
-package web
+package accounts
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/session"
 	"concordat/webhook/outbound"
 )
 
@@ -68,7 +69,7 @@ func newProviders(l Login) []*provider {
 	for _, one := range l.Providers {
 		p := &provider{Provider: one, client: l.Client, way: newWay(one.Issuer)}
 		if p.client == nil {
-			p.client = &http.Client{Timeout: SignTime, Transport: bounded{p.way.transport()}}
+			p.client = &http.Client{Timeout: session.SignTime, Transport: bounded{p.way.transport()}}
 		}
 		out = append(out, p)
 	}
@@ -233,7 +234,7 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 		return nil, errors.New("no subject")
 	case more.AZP != "" && more.AZP != p.ClientID, more.AZP == "" && len(t.Audience) > 1:
 		return nil, fmt.Errorf("issued to %q", more.AZP)
-	case !EqualText(t.Nonce, nonce):
+	case !session.EqualText(t.Nonce, nonce):
 		return nil, errors.New("another nonce")
 	}
 	return who, nil
@@ -320,11 +321,11 @@ func (p *provider) role(who *identity) (store.Role, bool) {
 }
 
 // accountOf returns the account of a person; it creates or links the account if so configured.
-func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+func (w Accounts) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	i, err := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject)
 	switch {
 	case err == nil:
-		return w.People.Recognize(ctx, p.person(who), i.Account, p.UpdateRole)
+		return w.o.People.Recognize(ctx, p.person(who), i.Account, p.UpdateRole)
 	case !errors.Is(err, concordat.ErrNotFound):
 		return store.Account{}, err
 	}
@@ -348,15 +349,15 @@ func (p *provider) person(who *identity) people.Person {
 
 // linkVerified links a person to the account whose name is the verified e-mail address, or fails with concordat.ErrNotFound. It does so
 // only once, since an address can later be given to another person.
-func (w accountPages) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+func (w Accounts) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {
 		return store.Account{}, fmt.Errorf("no verified address: %w", concordat.ErrNotFound)
 	}
-	return w.People.Connect(ctx, p.person(who), email)
+	return w.o.People.Connect(ctx, p.person(who), email)
 }
 
-func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+func (w Accounts) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	person := p.person(who)
 	if person.Role == "" {
 		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)
@@ -368,10 +369,10 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", first, n)
 		}
-		a, err := w.People.AddPerson(ctx, person, name)
+		a, err := w.o.People.AddPerson(ctx, person, name)
 		if errors.Is(err, concordat.ErrExists) {
 			if i, found := w.o.Store.People.Identity(ctx, who.Issuer, who.Subject); found == nil { // another tab was faster
-				return w.People.Recognize(ctx, person, i.Account, p.UpdateRole)
+				return w.o.People.Recognize(ctx, person, i.Account, p.UpdateRole)
 			}
 			continue
 		}
@@ -411,7 +412,7 @@ type way struct {
 }
 
 func newWay(issuer string) *way {
-	w := &way{dialer: net.Dialer{Timeout: SignTime, KeepAlive: 30 * time.Second}}
+	w := &way{dialer: net.Dialer{Timeout: session.SignTime, KeepAlive: 30 * time.Second}}
 	if u, err := url.Parse(issuer); err == nil {
 		w.own = hostPort(u)
 	}
