@@ -22,17 +22,17 @@ import (
 // joinTime is the time limit for another site's answer while an administrator waits.
 const joinTime = 30 * time.Second
 
-// joining returns the functions with which administrators join other sites on the pages; like the commands, they use the functions of
-// package partners.
-func (s *Daemon) joining() *partnerpages.Joining {
-	return &partnerpages.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
-		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
-		Catalogue: s.fetchCatalogue, CreateFederation: s.createFederation, AddMember: s.addMember, JoinFederation: s.joinFederation}
+// joining lets administrators join other sites on the pages; like the commands, it uses the functions of package partners.
+type joining struct{ s *Daemon }
+
+// parts returns what the pages need to join other sites.
+func (j joining) parts() *partnerpages.Joining {
+	return &partnerpages.Joining{Self: j, Contact: j, Partnership: j, Federations: j}
 }
 
-func (s *Daemon) standing(ctx context.Context) (partnerpages.Standing, error) {
-	out := partnerpages.Standing{Listen: s.o.Now().Federation.Listen, Clustered: s.o.Clustered(), Listens: s.Partners.Load() != nil}
-	k, err := s.o.Keys(ctx)
+func (j joining) Standing(ctx context.Context) (partnerpages.Standing, error) {
+	out := partnerpages.Standing{Listen: j.s.o.Now().Federation.Listen, Clustered: j.s.o.Clustered(), Listens: j.s.Partners.Load() != nil}
+	k, err := j.s.o.Keys(ctx)
 	if err != nil || !k.Made {
 		return out, err
 	}
@@ -43,13 +43,13 @@ func (s *Daemon) standing(ctx context.Context) (partnerpages.Standing, error) {
 	return out, nil
 }
 
-func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]partnerpages.PartnerCard, error) {
-	ps, err := s.o.Store.Partners.Partners(ctx)
+func (j joining) Cards(ctx context.Context) (map[concordat.SiteID]partnerpages.PartnerCard, error) {
+	ps, err := j.s.o.Store.Partners.Partners(ctx)
 	out := map[concordat.SiteID]partnerpages.PartnerCard{}
 	for _, p := range ps {
 		c, err := crypto.ParseCard(p.Card)
 		if err != nil {
-			s.log.Error("card of a partner", "site", p.Site, "error", err)
+			j.s.log.Error("card of a partner", "site", p.Site, "error", err)
 			continue
 		}
 		out[p.Site] = partnerpages.PartnerCard{Name: c.Name, Addresses: c.URLs, Contact: c.Contact}
@@ -70,27 +70,27 @@ func (s *Daemon) client() (*partners.Client, error) {
 	return p.Client(), nil
 }
 
-// setAddress issues a card with the address at which partners reach the site, and starts listening if necessary.
-func (s *Daemon) setAddress(ctx context.Context, by, address, listen string) error {
-	s.joinMu.Lock()
-	defer s.joinMu.Unlock()
+// SetAddress issues a card with the address at which partners reach the site, and starts listening if necessary.
+func (j joining) SetAddress(ctx context.Context, by, address, listen string) error {
+	j.s.joinMu.Lock()
+	defer j.s.joinMu.Unlock()
 	address, err := partnerAddress(address)
 	if err != nil {
 		return err
 	}
 	var l net.Listener
-	if s.Partners.Load() == nil {
-		if s.o.Clustered() {
+	if j.s.Partners.Load() == nil {
+		if j.s.o.Clustered() {
 			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen of each machine, and start it again")}
 		}
 		if l, err = listenAt(listen); err != nil {
 			return err
 		}
 	}
-	if err = s.makeCard(ctx, by, address); err == nil && l != nil {
-		err = s.answerFrom(ctx, l, listen)
+	if err = j.s.makeCard(ctx, by, address); err == nil && l != nil {
+		err = j.s.answerFrom(ctx, l, listen)
 	} else if err == nil {
-		err = s.Partners.Load().Reread(ctx)
+		err = j.s.Partners.Load().Reread(ctx)
 	}
 	if err != nil && l != nil {
 		return errors.Join(err, l.Close())
@@ -195,20 +195,20 @@ func (s *Daemon) partnersRunner(ctx context.Context, g *errgroup.Group) func(*pa
 	}
 }
 
-func (s *Daemon) invite(ctx context.Context, by string, a partnerpages.InvitationOffer) (partnerpages.Invitation, error) {
-	c, err := s.client()
+func (j joining) Invite(ctx context.Context, by string, a partnerpages.InvitationOffer) (partnerpages.Invitation, error) {
+	c, err := j.s.client()
 	if err != nil {
 		return partnerpages.Invitation{}, err
 	}
-	inv, err := partners.Invite(ctx, s.o, c.Identity(), partners.Offer{Note: a.Note, Grants: a.Grants}, by)
+	inv, err := partners.Invite(ctx, j.s.o, c.Identity(), partners.Offer{Note: a.Note, Grants: a.Grants}, by)
 	if err != nil {
 		return partnerpages.Invitation{}, err
 	}
 	return partnerpages.Invitation{Text: inv.String(), Ends: inv.Expiry}, nil
 }
 
-func (s *Daemon) redeem(ctx context.Context, by, text string) (concordat.SiteID, error) {
-	c, err := s.client()
+func (j joining) Redeem(ctx context.Context, by, text string) (concordat.SiteID, error) {
+	c, err := j.s.client()
 	if err != nil {
 		return "", err
 	}
@@ -216,33 +216,33 @@ func (s *Daemon) redeem(ctx context.Context, by, text string) (concordat.SiteID,
 	if err != nil {
 		return "", err
 	}
-	p, err := partners.Redeem(ctx, s.o, c.Roster(), inv, "", joinTime, by)
+	p, err := partners.Redeem(ctx, j.s.o, c.Roster(), inv, "", joinTime, by)
 	return p.Site, err
 }
 
-func (s *Daemon) confirmPartner(ctx context.Context, by string, site concordat.SiteID, words string) error {
-	p, err := s.o.Store.Partners.Partner(ctx, site)
+func (j joining) Confirm(ctx context.Context, by string, site concordat.SiteID, words string) error {
+	p, err := j.s.o.Store.Partners.Partner(ctx, site)
 	if err == nil && p.State == store.PartnerPending {
 		err = partners.SameWords(p, words)
 	}
 	if err != nil {
 		return err
 	}
-	return partners.Confirm(ctx, s.o, p, by)
+	return partners.Confirm(ctx, j.s.o, p, by)
 }
 
-func (s *Daemon) revokePartner(ctx context.Context, by string, site concordat.SiteID) error {
-	p, err := s.o.Store.Partners.Partner(ctx, site)
+func (j joining) Revoke(ctx context.Context, by string, site concordat.SiteID) error {
+	p, err := j.s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {
 		return err
 	}
-	_, err = partners.Revoke(ctx, s.o, p, by)
+	_, err = partners.Revoke(ctx, j.s.o, p, by)
 	return err
 }
 
-// reachPartner tests the address that a partner announces.
-func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error {
-	p, err := s.o.Store.Partners.Partner(ctx, site)
+// Reach tests the address that a partner announces.
+func (j joining) Reach(ctx context.Context, site concordat.SiteID) error {
+	p, err := j.s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {
 		return err
 	}
@@ -250,50 +250,50 @@ func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error 
 	if err != nil {
 		return err
 	}
-	client, err := s.client()
+	client, err := j.s.client()
 	if err != nil {
 		return err
 	}
 	_, own := client.Roster().Self()
-	return partners.AnswerOf(federation.Reach(ctx, c, own, federation.ClientOptions{Timeout: joinTime, Allow: s.o.Config.Federation.Allow}))
+	return partners.AnswerOf(federation.Reach(ctx, c, own, federation.ClientOptions{Timeout: joinTime, Allow: j.s.o.Config.Federation.Allow}))
 }
 
-func (s *Daemon) fetchCatalogue(ctx context.Context, site concordat.SiteID) error {
-	c, err := s.client()
+func (j joining) Catalogue(ctx context.Context, site concordat.SiteID) error {
+	c, err := j.s.client()
 	if err != nil {
 		return err
 	}
 	return partners.AnswerOf(c.FetchCatalogue(ctx, site, joinTime))
 }
 
-func (s *Daemon) createFederation(ctx context.Context, by string, f concordat.FederationID) error {
-	c, err := s.client()
+func (j joining) CreateFederation(ctx context.Context, by string, f concordat.FederationID) error {
+	c, err := j.s.client()
 	if err != nil {
 		return err
 	}
-	if _, err := partners.CreateFederation(ctx, s.o, c.Keystore(), f, by); err != nil {
+	if _, err := partners.CreateFederation(ctx, j.s.o, c.Keystore(), f, by); err != nil {
 		return err
 	}
-	return s.Partners.Load().Reread(ctx)
+	return j.s.Partners.Load().Reread(ctx)
 }
 
-func (s *Daemon) addMember(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error {
-	c, err := s.client()
+func (j joining) AddMember(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error {
+	c, err := j.s.client()
 	if err != nil {
 		return err
 	}
-	p, err := s.o.Store.Partners.Partner(ctx, site)
+	p, err := j.s.o.Store.Partners.Partner(ctx, site)
 	if err != nil {
 		return err
 	}
-	if err := partners.AddMembers(ctx, s.o, c.Identity(), f, []store.Partner{p}, by); err != nil {
+	if err := partners.AddMembers(ctx, j.s.o, c.Identity(), f, []store.Partner{p}, by); err != nil {
 		return err
 	}
-	return s.Partners.Load().Reread(ctx)
+	return j.s.Partners.Load().Reread(ctx)
 }
 
-func (s *Daemon) joinFederation(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error {
-	c, err := s.client()
+func (j joining) JoinFederation(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error {
+	c, err := j.s.client()
 	if err != nil {
 		return err
 	}
@@ -302,8 +302,8 @@ func (s *Daemon) joinFederation(ctx context.Context, by string, f concordat.Fede
 		return err
 	}
 	defer cl.Close()
-	if _, err := partners.JoinFederation(ctx, s.o, c.Keystore(), cl, f, by); err != nil {
+	if _, err := partners.JoinFederation(ctx, j.s.o, c.Keystore(), cl, f, by); err != nil {
 		return partners.AnswerOf(err)
 	}
-	return s.Partners.Load().Reread(ctx)
+	return j.s.Partners.Load().Reread(ctx)
 }

@@ -110,7 +110,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Keystore:  siteKeys{o},
 		Settings:  siteSettings{s},
 		Meaning:   s.meaning,
-		Joining:   s.joining(),
+		Joining:   joining{s}.parts(),
 		Nodes:     nodesOf(o),
 		Batches:   d.batches,
 		Adding: func() web.Adding {

@@ -98,7 +98,7 @@ func (w Partners) readJoining(ctx context.Context, p *onePartnerPage, rows []Row
 		return nil // partners are added by commands
 	}
 	p.Joins = true
-	s, err := j.Standing(ctx)
+	s, err := j.Self.Standing(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,20 +151,20 @@ func (w Partners) doPartner(ctx context.Context, v *pages.Visitor, j *Joining, s
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {
 	case "confirm":
-		return "", j.Confirm(ctx, v.Name, site, f.Get("words"))
+		return "", j.Partnership.Confirm(ctx, v.Name, site, f.Get("words"))
 	case "revoke":
-		return "", j.Revoke(ctx, v.Name, site)
+		return "", j.Partnership.Revoke(ctx, v.Name, site)
 	case "reach":
-		return "partner.reached", j.Reach(ctx, site)
+		return "partner.reached", j.Contact.Reach(ctx, site)
 	case "libraries":
-		return "", j.Catalogue(ctx, site)
+		return "", j.Contact.Catalogue(ctx, site)
 	case "member":
-		return "", j.AddMember(ctx, v.Name, name, site)
+		return "", j.Federations.AddMember(ctx, v.Name, name, site)
 	case "join":
-		if err := j.JoinFederation(ctx, v.Name, name, site); err != nil {
+		if err := j.Federations.JoinFederation(ctx, v.Name, name, site); err != nil {
 			return "", err
 		}
-		if err := j.Catalogue(ctx, site); err != nil { // the page has a button to try again
+		if err := j.Contact.Catalogue(ctx, site); err != nil { // the page has a button to try again
 			w.o.Logger.Info("libraries of a partner", "site", site, "error", err)
 		}
 		return "", nil
@@ -203,7 +203,7 @@ func (w Partners) Rows(ctx context.Context) ([]Row, error) {
 	}
 	cards := map[concordat.SiteID]PartnerCard{}
 	if j, none := w.joining(); none == nil {
-		if cards, err = j.Cards(ctx); err != nil {
+		if cards, err = j.Contact.Cards(ctx); err != nil {
 			return nil, err
 		}
 	}

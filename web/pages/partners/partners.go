@@ -21,26 +21,46 @@ import (
 	"concordat/web/pages/shares"
 )
 
-// Joining connects the site with partners for the pages of administration. by is the acting account. An error with a method Why is one
-// that an administrator can fix; the page shows it in the administrator's language. The functions are safe for concurrent use.
+// Joining connects the site with partners for the pages of administration. In the methods of its parts, by is the acting account. An error
+// with a method Why is one that an administrator can fix; the page shows it in the administrator's language. The methods are safe for
+// concurrent use.
 type Joining struct {
-	Standing func(ctx context.Context) (Standing, error)
-	// Cards returns the partners' own descriptions of themselves.
-	Cards func(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
-	// SetAddress sets the address at which partners reach this site, and starts listening for partners if the site does not do so yet.
-	SetAddress func(ctx context.Context, by, address, listen string) error
-	Invite     func(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
-	Redeem     func(ctx context.Context, by, invitation string) (concordat.SiteID, error)
-	// Confirm activates a partner if the given words match its six words.
-	Confirm func(ctx context.Context, by string, site concordat.SiteID, words string) error
-	Revoke  func(ctx context.Context, by string, site concordat.SiteID) error
-	// Reach tests a partner's address, and Catalogue asks which libraries the partner opens.
-	Reach     func(ctx context.Context, site concordat.SiteID) error
-	Catalogue func(ctx context.Context, site concordat.SiteID) error
+	Self        Self
+	Contact     Contact
+	Partnership Partnership
+	Federations Federations
+}
 
-	CreateFederation func(ctx context.Context, by string, f concordat.FederationID) error
-	AddMember        func(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error
-	JoinFederation   func(ctx context.Context, by string, f concordat.FederationID, leader concordat.SiteID) error
+// Self is this site as partners see it.
+type Self interface {
+	Standing(ctx context.Context) (Standing, error)
+	// SetAddress sets the address at which partners reach this site, and starts listening for partners if the site does not do so yet.
+	SetAddress(ctx context.Context, by, address, listen string) error
+}
+
+// Contact is what partners say, and whether they answer.
+type Contact interface {
+	// Cards returns the partners' own descriptions of themselves.
+	Cards(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
+	// Reach tests a partner's address, and Catalogue asks which libraries the partner opens.
+	Reach(ctx context.Context, site concordat.SiteID) error
+	Catalogue(ctx context.Context, site concordat.SiteID) error
+}
+
+// Partnership makes sites partners and ends that.
+type Partnership interface {
+	Invite(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
+	Redeem(ctx context.Context, by, invitation string) (concordat.SiteID, error)
+	// Confirm activates a partner if the given words match its six words.
+	Confirm(ctx context.Context, by string, site concordat.SiteID, words string) error
+	Revoke(ctx context.Context, by string, site concordat.SiteID) error
+}
+
+// Federations creates federations, adds members to them, and joins others.
+type Federations interface {
+	CreateFederation(ctx context.Context, by string, f concordat.FederationID) error
+	AddMember(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error
+	JoinFederation(ctx context.Context, by string, f concordat.FederationID, leader concordat.SiteID) error
 }
 
 // Standing describes this site as partners see it.
@@ -102,7 +122,7 @@ func New(frame pages.Frame, o Options) Partners {
 	return w
 }
 
-// joining returns the functions for joining partners, or an error if the site has none.
+// joining returns what joins partners, or an error if the site has none.
 func (w Partners) joining() (*Joining, error) {
 	if w.o.Joining == nil {
 		return nil, pages.ErrNoProcess
@@ -239,7 +259,7 @@ func (w Partners) showPartners(rw http.ResponseWriter, r *http.Request, v *pages
 	}
 	if j, none := w.joining(); none == nil && err == nil {
 		var s Standing
-		if s, err = j.Standing(ctx); err == nil {
+		if s, err = j.Self.Standing(ctx); err == nil {
 			p.Standing = &s
 			p.Federations, err = w.federations(ctx, s.Site, p.Rows)
 		}
@@ -273,12 +293,12 @@ func (w Partners) changePartners(rw http.ResponseWriter, r *http.Request, v *pag
 	ctx, f, to := r.Context(), r.PostForm, "/admin/partners"
 	switch action := f.Get("action"); action {
 	case "address":
-		err = j.SetAddress(ctx, v.Name, f.Get("address"), strings.TrimSpace(f.Get("listen")))
+		err = j.Self.SetAddress(ctx, v.Name, f.Get("address"), strings.TrimSpace(f.Get("listen")))
 	case "invite":
 		var offer InvitationOffer
 		var made Invitation
 		if offer, err = readOffer(f); err == nil {
-			made, err = j.Invite(ctx, v.Name, offer)
+			made, err = j.Partnership.Invite(ctx, v.Name, offer)
 		}
 		if err == nil {
 			w.showPartners(rw, r, v, http.StatusOK, listPage{Made: &made})
@@ -286,11 +306,11 @@ func (w Partners) changePartners(rw http.ResponseWriter, r *http.Request, v *pag
 		}
 	case "redeem":
 		var site concordat.SiteID
-		if site, err = j.Redeem(ctx, v.Name, f.Get("invitation")); err == nil {
+		if site, err = j.Partnership.Redeem(ctx, v.Name, f.Get("invitation")); err == nil {
 			to = partnerPath(site)
 		}
 	case "federation":
-		err = j.CreateFederation(ctx, v.Name, concordat.FederationID(strings.TrimSpace(f.Get("federation"))))
+		err = j.Federations.CreateFederation(ctx, v.Name, concordat.FederationID(strings.TrimSpace(f.Get("federation"))))
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
