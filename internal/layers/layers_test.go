@@ -121,8 +121,8 @@ var allowed = map[string][]string{
 		"harvest", "harvest/fetch", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto",
 		"extract", "extract/sandbox", "federation", "instance", "instance/signing", "meaning/managed", "partners", "people", "report",
 		"report/pdf", "site", "site/batch",
-		"site/compare", "site/retain", "store", "web", "web/api", "web/inbox", "web/pages", "web/pages/accounts", "web/pages/admin", "web/pages/partners",
-		"web/pages/settings", "web/platforms", "webhook"},
+		"site/compare", "site/retain", "store", "web", "web/api", "web/inbox", "web/pages", "web/pages/accounts", "web/pages/admin",
+		"web/pages/partners", "web/pages/settings", "web/platforms", "webhook"},
 	// Packages shared by commands. Of the product, cmd/cli may know only what flags and exit codes need.
 	"view":                {"", "site/batch", "store"},
 	"cmd/cli":             {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},

@@ -112,7 +112,8 @@ func TestJoining(t *testing.T) {
 	d := webtest.NewWith(t, true, func(o *web.Options) {
 		o.Joining = &partners.Joining{Self: s, Contact: s, Partnership: s, Federations: s}
 	})
-	if err := d.Store.Partners.AddPartner(t.Context(), store.Partner{Site: "EAST", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+	err := d.Store.Partners.AddPartner(t.Context(), store.Partner{Site: "EAST", Serial: 1, Card: []byte("card"), Words: "six words"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	adam, axel := d.SignedIn(t, "adam", store.RoleAdministrator), d.SignedIn(t, "axel", store.RoleAuditor)

@@ -38,7 +38,7 @@ type Self interface {
 	SetAddress(ctx context.Context, by, address, listen string) error
 }
 
-// Contact is what partners say, and whether they answer.
+// Contact asks partners, and knows how they describe themselves.
 type Contact interface {
 	// Cards returns the partners' own descriptions of themselves.
 	Cards(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
