@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// TestParseWorkID: identifiers are parsed in the forms in which repositories write them, and resolve.
+// TestParseWorkID: identifiers are parsed in the forms that repositories use, and resolve.
 func TestParseWorkID(t *testing.T) {
 	for text, want := range map[string]string{
 		"doi:10.5072/ABC.1": "https://doi.org/10.5072/abc.1",

@@ -283,8 +283,8 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
-// TestEnds: a passage begins and ends with a word that has a counterpart; a sentence before or after it that repeats its words is not
-// part of it, on either side.
+// TestEnds: a passage begins and ends with a word that has a counterpart; a neighbouring sentence that repeats its words is not part of
+// it, on either side.
 func TestEnds(t *testing.T) {
 	const reworded = `For a long time the motion of tides was held to be the work of the moon alone. Careful
 records kept at Brest for over a century show that wind and air pressure shift the height of one tide

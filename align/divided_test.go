@@ -24,7 +24,8 @@ func lines(text string, n int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// TestChineseDividedElsewhere: a copy is word for word wherever its lines and passages end, and changed words are still changed.
+// TestChineseDividedElsewhere: a copy counts as word for word wherever its lines and passages end, and changed words still count as
+// changed.
 func TestChineseDividedElsewhere(t *testing.T) {
 	letters := []rune(statute)
 	for n := 17; n <= 40; n++ {

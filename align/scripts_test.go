@@ -39,7 +39,7 @@ func amid(n int, what string) func(string) string {
 	}
 }
 
-// TestFoldedScripts: in every script, a text whose letters fold to those of its source matches the source word for word, and each
+// TestFoldedScripts: in every script, a text whose letters fold to its source's letters matches the source word for word, and each
 // matching word is located at its letters.
 func TestFoldedScripts(t *testing.T) {
 	circled := func(s string) string {

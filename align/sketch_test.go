@@ -186,8 +186,8 @@ func FuzzSketch(f *testing.F) {
 	})
 }
 
-// printsOf makes fingerprints that agree in as many hashes as their sentences share words: each nibble is from the smallest of the words'
-// hashes under one seed.
+// printsOf makes fingerprints that agree in as many hashes as their sentences share words. Each nibble comes from the smallest of the
+// words' hashes under one seed.
 func printsOf(text string) []Print {
 	t := Prepare(text)
 	var out []Print

@@ -52,18 +52,18 @@ func (d *document) at(s *schema) *schema {
 
 // notRead are fields of the document that the client ignores.
 var notRead = []string{
-	// Details of a source and of form wording, which the JSON report contains.
+	// These details of a source and of form wording are in the JSON report.
 	"Evidence.why", "Evidence.sources.added", "Evidence.sources.date", "Evidence.sources.date_by", "Evidence.sources.documents",
 	"Evidence.sources.later_than_submission", "Evidence.sources.oldest", "Evidence.sources.parts", "Evidence.sources.shared",
 	"Evidence.sources.span_bytes",
-	// Input from the caller of AskForPlaces, and passages, which a request for places never has.
+	// These are input from the caller of AskForPlaces, and passages, which a request for places never has.
 	"PlacesAsked.asked", "PlacesAsked.changed", "PlacesAsked.contact", "PlacesAsked.lead", "PlacesAsked.level", "PlacesAsked.passages",
 	"PlacesAsked.reason", "PlacesAsked.until",
-	// The kind of a line, which the list already implies.
+	// This is the kind of a line, which the list already implies.
 	"BatchLeads.leads.type", "BatchLeads.many.type", "BatchWording.type",
 }
 
-// compare returns the differences between the keys of a client type and those of the schema.
+// compare returns the differences between the keys of a client type and the schema's keys.
 func (d *document) compare(at string, of reflect.Type, s *schema) (out []string) {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		if of.Kind() == reflect.Slice && s != nil {
@@ -106,7 +106,7 @@ func (d *document) compare(at string, of reflect.Type, s *schema) (out []string)
 	return out
 }
 
-// TestDocument: the client reads exactly the fields described in the OpenAPI document, except those in notRead.
+// TestDocument: the client reads exactly the fields described in the OpenAPI document, except the ones in notRead.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../doc/openapi.json")
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *slowNotes) Noted(context.Context, string) (map[concordat.ShardID]Positi
 	return s.kept, nil
 }
 
-// TestNotesTakeLong: a write that is done is not refused because the catalogue was slow once or twice while its caller waits. It is refused
+// TestNotesTakeLong: a completed write is not refused because the catalogue was slow once or twice while its caller waits. It is refused
 // the third time, and at once if the catalogue fails in another way or its caller has gone.
 func TestNotesTakeLong(t *testing.T) {
 	late := fmt.Errorf("note what was acknowledged: %w", context.DeadlineExceeded)

@@ -67,7 +67,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAloneSurvives copies the folder while work is in progress, as a crash would leave it, and opens the copies: everything acknowledged
+// TestAloneSurvives copies the folder while work is in progress, as a crash would leave it, and opens the copies. Everything acknowledged
 // is there, and everything deleted is gone.
 func TestAloneSurvives(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
@@ -137,7 +137,7 @@ func TestAloneAdopts(t *testing.T) {
 	}
 }
 
-// TestAloneDamaged flips a bit of an acknowledged record that only the log contains: the site must refuse to start. If the index has the
+// TestAloneDamaged flips a bit of an acknowledged record that only the log contains. The site must refuse to start. If the index has the
 // record too, nothing is lost, and the site starts.
 func TestAloneDamaged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
@@ -292,7 +292,7 @@ func TestAloneRefuses(t *testing.T) {
 	}
 }
 
-// TestRenewProfiles: a recomputed profile replaces only the document from which it was made, not one that has been replaced or deleted
+// TestRenewProfiles: a recomputed profile replaces only the document that it was made from, not one that has been replaced or deleted
 // since. Renewed profiles are there after reopening, in this process or another one.
 func TestRenewProfiles(t *testing.T) {
 	for name, through := range map[string]func(*testing.T, *cluster.Alone) cluster.Renewer{

@@ -14,8 +14,8 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestAsidePowerLoss cuts the power at every moment while a copy is put aside and another begins in its place, with the process dying
-// now and then: all that the copy had is there, where it was or aside with its reason, and aside once putAside has returned.
+// TestAsidePowerLoss cuts the power at every moment while a copy is put aside and another begins in its place, and sometimes kills the
+// process. The copy's contents survive, in their old place or aside with the reason, and are aside once putAside has returned.
 func TestAsidePowerLoss(t *testing.T) {
 	d := powertest.Record(t)
 	top := powertest.Scratch(t)
@@ -40,7 +40,7 @@ func TestAsidePowerLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Start(root)
-		type moment struct{ at, whole, aside int } // the copies that are somewhere, and those that are aside
+		type moment struct{ at, whole, aside int } // number of copies that are anywhere, and number of these that are aside
 		moments := []moment{{0, 1, 0}}
 		for generation := 1; generation <= 3; generation++ {
 			for aside := false; !aside; {
@@ -52,7 +52,7 @@ func TestAsidePowerLoss(t *testing.T) {
 				if err != nil && !died {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
-				// A process that starts again finds that its copy is lost, and makes another.
+				// A restarted process finds its copy lost and creates another.
 				if aside = !exists(dir); aside && err == nil {
 					moments = append(moments, moment{d.Now(), generation, generation})
 				}

@@ -74,7 +74,7 @@ func (c *testCluster) start(name coord.NodeID) *testNode {
 	return n
 }
 
-// stop ends a node without notifying the others: its session ends with the node.
+// stop ends a node without notifying the others, and its session ends with the node.
 func (c *testCluster) stop(name coord.NodeID) {
 	c.t.Helper()
 	n := c.nodes[name]

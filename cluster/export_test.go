@@ -35,7 +35,7 @@ func NewClock(now func() time.Time) *Clock { return &Clock{clock{now: now}} }
 func (c *Clock) Draw(n int) uint64         { return c.c.draw(n) }
 func (c *Clock) See(rev uint64)            { c.c.see(rev) }
 
-// Replace makes the copy store profiles for the documents from which they were made, and returns how many it stored.
+// Replace makes the copy store profiles for the documents that they were made from, and returns how many it stored.
 func Replace(ctx context.Context, c *Copy, ps ...*concordat.Profile) (int, error) {
 	_, err := c.replaceIn(ctx, operation{Epoch: anyEpoch}, puts(ps))
 	return put(len(ps), err)

@@ -10,7 +10,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestFullDisk opens a site on a full disk: it can be read, refuses writes, and loses nothing.
+// TestFullDisk opens a site on a full disk. It can be read, refuses writes, and loses nothing.
 func TestFullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	o := CopyOptions{Index: index.Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme}}

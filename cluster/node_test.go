@@ -52,7 +52,7 @@ func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite 
 	return s
 }
 
-// found makes the site; options of s for clocks and logs must be set before.
+// found creates the site; set the options of s for clocks and logs first.
 func (s *testSite) found(t testing.TB, shards, copies int, names ...coord.NodeID) {
 	s.t, s.dir, s.nodes = t, t.TempDir(), map[coord.NodeID]*running{}
 	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies,
@@ -186,7 +186,7 @@ func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 	return nil
 }
 
-// same checks that all copies of each shard contain the same documents, and that the shards together contain those in want.
+// same checks that all copies of each shard contain the same documents, and that the shards together contain the documents in want.
 func (s *testSite) same(want map[string]string) {
 	s.t.Helper()
 	if docs := s.each(want); docs > len(want) {
@@ -194,7 +194,7 @@ func (s *testSite) same(want map[string]string) {
 	}
 }
 
-// each checks that all copies of each shard have the same number of documents and contain those in want. It returns the number of
+// each checks that all copies of each shard have the same number of documents and contain the documents in want. It returns the number of
 // documents.
 func (s *testSite) each(want map[string]string) int {
 	s.t.Helper()

@@ -40,7 +40,7 @@ func TestCopyAll(t *testing.T) {
 	var low, high int64
 	moments, err := s.nodes["a"].CopyAll(t.Context(), dir, func(context.Context) error {
 		low, high = wrote.Load(), at.Load()
-		time.Sleep(50 * time.Millisecond) // a write that is not blocked would be made in this time
+		time.Sleep(50 * time.Millisecond) // an unblocked write would be done in this time
 		if w := wrote.Load(); w > high {
 			t.Errorf("%d writes were acknowledged at the moment, %d begun", w, high)
 		}

@@ -57,8 +57,8 @@ func (s *testSite) lacking(at coord.NodeID) (out []string) {
 	return out
 }
 
-// TestRenewNodes: recomputed profiles reach every copy of their shards through any node and replace only the documents from which they
-// were made. The nodes list the documents that still need one.
+// TestRenewNodes: recomputed profiles reach every copy of their shards through any node and replace only the documents that they were
+// made from. The nodes list the documents that still need one.
 func TestRenewNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 2, "a", "b", "c")

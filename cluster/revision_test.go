@@ -82,7 +82,7 @@ func TestRevisionsSurvive(t *testing.T) {
 	s.each(map[string]string{"3": "new", "7": "none"})
 }
 
-// TestAgain: repeating a write, as after a lost answer, changes nothing.
+// TestAgain: repeating a write, for example after a lost answer, changes nothing.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1, 1, "a")

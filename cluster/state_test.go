@@ -10,7 +10,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// TestStates: each node reports the contents of its copies, answers while it opens them, and if silent is listed with the reason.
+// TestStates: each node reports the contents of its copies and answers while it opens them; a silent node is listed with the reason.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 2, 3, "a", "b", "c")

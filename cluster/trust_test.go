@@ -133,7 +133,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestStrangers tries callers without a certificate, with a certificate from another cluster, and with that of a former member.
+// TestStrangers tries callers without a certificate, with another cluster's certificate, and with a former member's.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	s, a, dir := trusted(t, "one")

@@ -64,7 +64,7 @@ func opened(o crypto.Opener, file []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Files of about chunk size are restored unchanged for each recipient and for nobody else.
+// Files of about the chunk size are restored unchanged for each recipient and for no one else.
 func TestEncryptedFiles(t *testing.T) {
 	for _, hybrid := range []bool{true, false} {
 		one, opensOne := fileIdentity(t, hybrid)
@@ -234,8 +234,8 @@ func TestLockedIdentity(t *testing.T) {
 	}
 }
 
-// TestFileVectors: testdata/agefile.txt was made once and contains what other programs need in order to agree with this one: an identity,
-// its recipient, a file for it, and the name of that content under a key.
+// TestFileVectors: testdata/agefile.txt was made once and contains an identity, its recipient, a file for it, and the name of that
+// content under a key. Other programs need these to agree with this one.
 func TestFileVectors(t *testing.T) {
 	b, err := os.ReadFile("testdata/agefile.txt")
 	if err != nil {

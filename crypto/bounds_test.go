@@ -486,7 +486,7 @@ func TestSiteIDOneForm(t *testing.T) {
 	}
 }
 
-// TestCurrentEpoch: the current epoch is the newest that has begun and not ended, if any.
+// TestCurrentEpoch: the current epoch is the newest one that has begun and has not ended, if any.
 func TestCurrentEpoch(t *testing.T) {
 	f := crypto.Federation{Name: "health", Epochs: []crypto.FederationEpoch{
 		{Number: 1, From: start, To: start.Add(2 * time.Hour)}, {Number: 2, From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}}}

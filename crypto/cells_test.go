@@ -44,8 +44,8 @@ func TestCellsArePermuted(t *testing.T) {
 	}
 }
 
-// TestPermutationsOfCellsDiffer: the permutations at different places, bands, jobs and keys reveal nothing about each other: a cell
-// represents the same one in two of them only by chance.
+// TestPermutationsOfCellsDiffer: the permutations at different places, bands, jobs and keys reveal nothing about each other. In two of
+// them, a cell represents the same cell only by chance.
 func TestPermutationsOfCellsDiffer(t *testing.T) {
 	c := cellCipher(t, 1, 1)
 	r := rand.New(rand.NewPCG(36, 9))

@@ -131,7 +131,7 @@ func TestE1(t *testing.T) {
 		}
 	})
 	t.Run("man in the middle", func(t *testing.T) {
-		// The thief redeems the stolen invitation and gives A an invitation of the thief's own: the words differ.
+		// The thief redeems the stolen invitation and gives A its own invitation, so the words differ.
 		own, err := thief.Invite("https://thief.example", time.Hour, start, r)
 		if err != nil {
 			t.Fatal(err)

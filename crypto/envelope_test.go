@@ -242,7 +242,7 @@ func TestReplyBinding(t *testing.T) {
 }
 
 // TestK1 seals 300 messages over three weeks of the sites' clock while the receiver rotates and expires its keys, and opens each message
-// at the last moment at which it can arrive. The race detector watches the swap.
+// at the latest possible time of arrival. The race detector watches the swap.
 func TestK1(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
 	var now atomic.Int64 // time shown by the clock, in nanoseconds after start

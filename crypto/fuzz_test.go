@@ -192,7 +192,7 @@ func TestF1Allocation(t *testing.T) {
 	plain := crypto.Plain(id)
 	body := a.card.Bytes()
 	body = body[:len(body)-64]
-	high := func(b []byte, from int) [][]byte { // set every byte, and those after it, to the maximum
+	high := func(b []byte, from int) [][]byte { // set each byte and all later ones to the maximum
 		var out [][]byte
 		for i := from; i < len(b); i += max(1, len(b)/200) {
 			c := bytes.Clone(b)

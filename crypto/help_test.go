@@ -15,7 +15,7 @@ var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 // source returns random bytes that depend only on the seed.
 func source(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
-// site is a test site: its keys and its card.
+// site holds the keys and the card of a test site.
 type site struct {
 	*crypto.Identity
 	card *crypto.Card

@@ -158,8 +158,8 @@ func TestNewestSealingKey(t *testing.T) {
 	}
 }
 
-// TestBackAfterYears: a site that was off until all its keys had expired gets keys that begin now, and none for the time when it
-// was off, for which its card would have no room.
+// TestBackAfterYears: a site that was off until all its keys had expired gets keys that begin now, and none for the time when it was off,
+// because its card would have no room for them.
 func TestBackAfterYears(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	now := start.AddDate(3, 0, 0)
@@ -310,7 +310,7 @@ func TestE2(t *testing.T) {
 	}
 	moved := fields("asker")
 	moved.URLs[0] = "https://elsewhere.example"
-	// The same keystore is restored from a backup at the same moment: the serial is equal, and the content is not.
+	// The same keystore is restored from a backup at the same moment, so the serial is equal but the content is not.
 	_, fork, err := a.MakeCard(moved, nil, later, r)
 	if err != nil {
 		t.Fatal(err)

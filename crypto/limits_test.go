@@ -11,14 +11,14 @@ import (
 	"concordat/crypto"
 )
 
-// limit is the limit of a format: write creates something of that size and reads it back.
+// limit is the limit of a format; write creates something of that size and reads it back.
 type limit struct {
 	name  string
 	most  int
 	write func(n int) (read int, err error)
 }
 
-// TestLimits writes each format one below its limit, at the limit and one above, and reads it again: everything written can be read back
+// TestLimits writes each format one below its limit, at the limit and one above, and reads it again. Everything written can be read back
 // completely, and nothing is written that cannot be read.
 func TestLimits(t *testing.T) {
 	a, member := newSite(t, "asker", 1), newSite(t, "member", 2)
@@ -210,8 +210,8 @@ func TestEnrolmentLimit(t *testing.T) {
 	}
 }
 
-// TestManyEpochs: if a leader begins an epoch every day, both its keystore and that of a member that receives each epoch can be opened,
-// contain the newest eight epochs, and never serve more than two at once.
+// TestManyEpochs: if a leader begins an epoch every day, both its keystore and a receiving member's can be opened, contain the newest
+// eight epochs, and never serve more than two at once.
 func TestManyEpochs(t *testing.T) {
 	lead, member := newSite(t, "lead", 1), newSite(t, "member", 2)
 	key, r := crypto.RawKey([32]byte{7}), source(3)
@@ -286,7 +286,7 @@ func TestHostileEpochs(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrEpoch and %q", name, err, test.words)
 		}
 	}
-	// The leader cannot end an epoch that it no longer has; here, the second epoch after it ends it.
+	// The leader cannot end an epoch that it no longer has; here, the second epoch after that one ends it.
 	later, err := id.Join(grant(epoch(2, 30, 0), epoch(3, 60, 0)))
 	if err != nil {
 		t.Fatal(err)

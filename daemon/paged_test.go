@@ -43,8 +43,8 @@ func init() {
 	os.Exit(0)
 }
 
-// TestFailedPages: a file that LibreOffice cannot lay out is not retried with the same program, and a file that took it too long is not
-// retried for an hour. If the machine could not start LibreOffice, this is not held against the file.
+// TestFailedPages: a file that LibreOffice cannot lay out is not retried with the same program, and a file on which it ran out of time is
+// not retried for an hour. If the machine could not start LibreOffice, this is not held against the file.
 func TestFailedPages(t *testing.T) {
 	program := t.TempDir()
 	put := func(name string, content []byte, mode os.FileMode) {

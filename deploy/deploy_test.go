@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package deploy_test reads the files of deploy/; doc/deploy.md says how far each is tested.
+// Package deploy_test tests the files of deploy/; doc/deploy.md describes how far each is tested.
 package deploy_test
 
 import (
@@ -110,7 +110,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestUnits: systemd-analyze finds no fault in the units, with a program where they look for it.
+// TestUnits: systemd-analyze finds no fault in the units if the program is where they expect it.
 func TestUnits(t *testing.T) {
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {
@@ -235,7 +235,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestChart: the chart renders to valid YAML, with all options and with none. The template functions are the ones from Helm that it uses.
+// TestChart: the chart renders to valid YAML, with all options and with none. The test defines the Helm template functions that the chart
+// uses.
 func TestChart(t *testing.T) {
 	all := template.New("chart")
 	indent := func(n int, s string) string {

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestImagesCanBePinned: every image that is built on or run is pinned by a digest, or an administrator can pin it without
-// editing a file: with a variable that doc/security.md names, or with image.digest of a chart.
+// TestImagesCanBePinned: every image that is built on or run is pinned by a digest, or an administrator can pin it without editing a
+// file, with a variable that doc/security.md names, or with image.digest of a chart.
 func TestImagesCanBePinned(t *testing.T) {
 	security := read(t, "../doc/security.md")
 	pinned := regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
@@ -69,7 +69,7 @@ func TestImagesCanBePinned(t *testing.T) {
 		t.Errorf("compose.yaml hands on %v, the Containerfile takes %v", built.Build.Args, froms)
 	}
 	for _, s := range c.Services {
-		if s.Image != built.Image { // which is built here
+		if s.Image != built.Image { // it is built here
 			check("compose.yaml", s.Image)
 		}
 	}

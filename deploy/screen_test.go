@@ -25,7 +25,7 @@ type screening struct {
 	want                    string // pairs, sorted
 }
 
-// held stands in for the program: the first map that reads the line "d7..." waits until the file gone exists, and then fails.
+// held replaces the program: the first map that reads the line "d7..." waits until the file gone exists, and then fails.
 const held = `#!/bin/bash
 if [ "$3" = prints ]; then
 	in=$(mktemp)
@@ -107,8 +107,8 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// TestSpark runs a screening on a Spark cluster with two executors and kills one that is working: the result is the same
-// as with a single process.
+// TestSpark runs a screening on a Spark cluster with two executors and kills one that is working. The result must be the same as with a
+// single process.
 func TestSpark(t *testing.T) {
 	needs(t, "java", "bash")
 	python := os.Getenv("PYSPARK_PYTHON")
@@ -198,8 +198,8 @@ func executorAtWork(t *testing.T, root int, program string) *os.Process {
 	return nil
 }
 
-// TestSlurm runs a screening as array jobs of a Slurm cluster with two nodes, and requeues a running task: the result is the
-// same as with a single process.
+// TestSlurm runs a screening as array jobs of a Slurm cluster with two nodes, and requeues a running task. The result must be the same as
+// with a single process.
 func TestSlurm(t *testing.T) {
 	needs(t, "slurmctld", "slurmd", "sbatch", "munged", "bash", "split")
 	s := newScreening(t)

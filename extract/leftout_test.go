@@ -187,8 +187,8 @@ func unaccounted(stored []string, r *Result) int {
 	return n
 }
 
-// TestEveryStoredLetterIsAccountedFor compares the letters stored in files with those that are read, left out by a rule or reported as
-// unread.
+// TestEveryStoredLetterIsAccountedFor compares the letters stored in files with the letters that are read, left out by a rule or reported
+// as unread.
 func TestEveryStoredLetterIsAccountedFor(t *testing.T) {
 	folders := []string{corpus(t, "formats")}
 	if root := os.Getenv("CONCORDAT_CORPORA"); root != "" {

@@ -11,7 +11,7 @@ import (
 	"concordat/extract"
 )
 
-// TestMarksInAnyOrder: the marks of letters are read in the order in which they compose, whatever their order in the file.
+// TestMarksInAnyOrder: the marks of letters are read in their order of composition, whatever their order in the file.
 func TestMarksInAnyOrder(t *testing.T) {
 	for name, c := range map[string]struct{ stored, want string }{
 		"below after above":        {"Vie\u0302\u0323t Nam", "Việt Nam"},

@@ -13,7 +13,7 @@ import (
 var nativeToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[A-Za-z]+|[\[\]()]`)
 
 // nativeText returns the text of pandoc's expected parse. It consists of the Str and Code strings, with blanks where the parse has blanks
-// or begins a block, without descriptions of pictures, formulas, comments, and raw or metadata strings.
+// or begins a block, and without descriptions of pictures, formulas, comments, and raw or metadata strings.
 func nativeText(s string) string {
 	var out strings.Builder
 	last, depth, code, span := "", 0, -1, 0

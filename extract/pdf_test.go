@@ -24,7 +24,7 @@ func readPDF(t testing.TB, data []byte) *extract.Result {
 	return r
 }
 
-// prose returns real text, ASCII only: abstracts of grants, one per paragraph.
+// prose returns abstracts of grants in ASCII, one per paragraph.
 func prose(t testing.TB) []string {
 	t.Helper()
 	root := os.Getenv("CONCORDAT_CORPORA")

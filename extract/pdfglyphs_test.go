@@ -215,7 +215,7 @@ func alphabetOf(lines []string) []rune {
 
 var smallLetters = []rune("abcdefghijklmnopqrstuvwxyz")
 
-// TestGlyphsThatLie: if ToUnicode gives different letters from those that the font draws, the drawn letters are read, however the font
+// TestGlyphsThatLie: if ToUnicode specifies letters other than the ones that the font draws, the drawn letters are read, however the font
 // identifies them.
 func TestGlyphsThatLie(t *testing.T) {
 	lines := proseColumn

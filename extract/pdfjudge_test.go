@@ -36,7 +36,7 @@ const (
 	notAllFonts      = "some fonts were not checked for letters other than the stored ones"
 )
 
-// lyingPage returns a page whose font draws lines while its table gives different letters.
+// lyingPage returns a page whose font draws lines while its table specifies different letters.
 func lyingPage(lines []string) glyphPage {
 	alphabet := alphabetOf(lines)
 	return glyphPage{alphabet, moved, "FontFile2", fontOf("cmap", cmapOf(4, 3, 1, alphabet)), "", lines}

@@ -115,7 +115,7 @@ func TestFalseMappingsOfAllFonts(t *testing.T) {
 			t.Errorf("%s: got %q, flags %+v", c.name, r.Text, r.Flags)
 		}
 	}
-	// A font whose codes differ from those of letters, but whose names and table agree, is honest.
+	// A font whose codes are not the codes of letters, but whose names and table agree, is honest.
 	honest := "26 beginbfchar "
 	drawn := []byte(content)
 	turned, list := map[byte]byte{}, ""
@@ -255,7 +255,7 @@ func TestPDFUpsideDown(t *testing.T) {
 	}
 }
 
-// TestPDFSeenAndUnseen: all letters are read, and the way in which they are drawn determines the flag.
+// TestPDFSeenAndUnseen: all letters are read, and how they are drawn determines the flag.
 func TestPDFSeenAndUnseen(t *testing.T) {
 	prose := drawnProse()
 	own := "0 g 0 0 0 1 k BT /F 11 Tf 1 0 0 1 72 760 Tm (These words are seen by everyone who opens the page) Tj ET\n"
@@ -295,7 +295,7 @@ func TestPDFSeenAndUnseen(t *testing.T) {
 	}
 }
 
-// TestPDFLettersShuffled: letters drawn one by one in any order give the words of the page.
+// TestPDFLettersShuffled: letters drawn one by one in any order are read as the words of the page.
 func TestPDFLettersShuffled(t *testing.T) {
 	var all []string
 	for i, l := range proseColumn {

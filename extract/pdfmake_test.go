@@ -25,7 +25,7 @@ const (
 	gutter                = 24.0
 )
 
-// printed is one line: its words, and whether it is stretched to the column's width.
+// printed is one line, with its words and whether it is stretched to the column's width.
 type printed struct {
 	text    string
 	stretch bool

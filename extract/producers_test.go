@@ -15,7 +15,7 @@ import (
 	"concordat/profile"
 )
 
-// realText is text for other programs to print: its paragraphs, and whether it is read from right to left.
+// realText is text for other programs to print, with its paragraphs and whether it is read from right to left.
 type realText struct {
 	name       string
 	paragraphs []string
@@ -94,8 +94,8 @@ func (x realText) web(columns string) []byte {
 	return []byte(s.String())
 }
 
-// TestProducers has other programs print real texts as PDF, and compares the fingerprints of the sentences with those of the document
-// itself. It runs only if CONCORDAT_LONG is set and the programs are installed.
+// TestProducers has other programs print real texts as PDF, and compares the fingerprints of their sentences with the original
+// document's. It runs only if CONCORDAT_LONG is set and the programs are installed.
 func TestProducers(t *testing.T) {
 	if os.Getenv("CONCORDAT_LONG") == "" {
 		t.Skip("CONCORDAT_LONG is not set")
@@ -150,7 +150,8 @@ func TestProducers(t *testing.T) {
 	}
 }
 
-// agreement counts the sentences of a document, those whose fingerprint its PDF has, and those with a fingerprint within the gate.
+// agreement counts the sentences of a document, the ones whose fingerprint is in its PDF, and the ones with a fingerprint within the
+// gate.
 func agreement(t *testing.T, document, pdf []byte) (all, equal, near int) {
 	t.Helper()
 	p, err := profile.New(profile.Options{})

@@ -42,8 +42,7 @@ func webPage(style, body string) []byte {
 	return []byte("<html><head><style>" + style + "</style></head><body>" + body + "</body></html>")
 }
 
-// TestDirection: text under an override, and isolated stretches within text of the other direction, are read in the order in which they
-// are displayed.
+// TestDirection: text under an override, and isolated stretches within text of the other direction, are read in display order.
 func TestDirection(t *testing.T) {
 	text := func(name, stored, want, flag string) seen { return seen{name, "a.txt", []byte(stored), want, flag} }
 	web := func(name, body, want, flag string) seen {
@@ -134,7 +133,7 @@ func TestLargeFirstLetter(t *testing.T) {
 	})
 }
 
-// TestUndisguised: disguised letters and blanks are read as what they look like, and every flag is at its word.
+// TestUndisguised: disguised letters and blanks are read as the characters that they resemble, and every flag is at its word.
 func TestUndisguised(t *testing.T) {
 	text := func(name, stored, want, flag string) seen { return seen{name, "a.txt", []byte(stored), want, flag} }
 	checkSeen(t, []seen{

@@ -11,7 +11,7 @@ import (
 	"concordat/profile"
 )
 
-// TestTwoEncodings reads the same language from files in two encodings, which must give the same words. It uses pairs with the same
+// TestTwoEncodings reads the same language from files in two encodings, which must yield the same words. It uses pairs with the same
 // translation whose files are both in the set; if one file of a pair ends early, only the common part is compared. (Hungarian in Latin-1
 // is spelled with other letters.)
 func TestTwoEncodings(t *testing.T) {

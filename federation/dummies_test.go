@@ -82,8 +82,8 @@ func TestP2Dummies(t *testing.T) {
 	}
 }
 
-// model returns a function for the log-likelihood ratio of a fingerprint: that it comes from a text like those given rather than being
-// uniformly random. It treats the hashes as independent.
+// model returns a function that computes the log-likelihood ratio that a fingerprint comes from a text like the given ones rather than
+// being uniformly random. It treats the hashes as independent.
 func model(of []concordat.Fingerprint) func(concordat.Fingerprint) float64 {
 	var n [concordat.Nibbles][16]float64
 	for _, f := range of {

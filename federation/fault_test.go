@@ -164,7 +164,7 @@ func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tai
 
 func truth(*wire.EpochAnswer) {}
 
-// faults lists the ways in which a peer can misbehave, each with the expected kind of error.
+// faults lists the ways for a peer to misbehave, each with the expected kind of error.
 func faults() map[string]struct {
 	peer func(t *testing.T, asker *fedtest.Site) *script
 	kind federation.Kind

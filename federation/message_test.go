@@ -240,7 +240,7 @@ func TestT2_ReSigned(t *testing.T) {
 	}
 }
 
-// signingSeed finds the private key of an identity's card in the random bytes from which the identity was made.
+// signingSeed finds the private key of an identity's card in the random bytes that the identity was made from.
 func signingSeed(t *testing.T, drawn []byte, c *crypto.Card) ed25519.PrivateKey {
 	t.Helper()
 	for i := 0; i+ed25519.SeedSize <= len(drawn); i++ {
@@ -348,8 +348,8 @@ func TestR1_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestR2_Restart: after a restart, a site gives the stored reply to a message that it had accepted. If its file is missing or damaged, it
-// refuses messages that could have run before and accepts newer ones.
+// TestR2_Restart: after a restart, a site repeats the stored reply to a message that it had accepted. If its file is missing or damaged,
+// it refuses messages that could have run before and accepts newer ones.
 func TestR2_Restart(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -370,7 +370,7 @@ func TestR2_Restart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// A second record of the reply, after that of the request (97 bytes), is truncated in the middle.
+			// A second record of the reply, after the request's record (97 bytes), is truncated in the middle.
 			if err := os.WriteFile(path, append(b, b[5+97:len(b)-100]...), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls: a new file and a request that counts as run survive a power
+// TestReplaysOnTheDisk is TestReplaysPowerLoss with the system's own calls. A new file and a request that counts as run survive a power
 // failure, even if the file was rewritten in between.
 func TestReplaysOnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {

@@ -25,7 +25,7 @@ func afterPowerLoss(t *testing.T, d *powertest.Disk, path string, now time.Time)
 }
 
 // TestReplaysPowerLoss cuts the power after each request that counts as run. No such request runs again, although the file was rewritten
-// many times in the meantime. For a new site, the file exists.
+// many times in the meantime. A new site's file survives, too.
 func TestReplaysPowerLoss(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()

@@ -206,7 +206,8 @@ func TestCannotSeal(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfAnswers: the time for an answer is that in the settings, or two minutes if none is set or it exceeds a message's lifetime.
+// TestTimeoutOfAnswers: the time for an answer is the one in the settings, or two minutes if none is set or it exceeds a message's
+// lifetime.
 func TestTimeoutOfAnswers(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 2 * time.Minute, -time.Second: 2 * time.Minute, 20 * time.Second: 20 * time.Second,
@@ -242,8 +243,8 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestNothingReadOfStrangers: the body of an unacceptable request is not read: a message on a connection without a partner's key or with
-// a length above the limit, or an enrolment that is too long or arrives while no invitation is open.
+// TestNothingReadOfStrangers: the body of an unacceptable request is not read. It is unacceptable if it is a message on a connection
+// without a partner's key or with a length above the limit, or an enrolment that is too long or arrives while no invitation is open.
 func TestNothingReadOfStrangers(t *testing.T) {
 	b, open := startInviting(t)
 	_, shut := startInviting(t)

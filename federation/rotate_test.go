@@ -33,7 +33,7 @@ func TestK1_Rotation(t *testing.T) {
 	client := asker.NewClient(t, owner, federation.ClientOptions{Now: c.Now, Timeout: 2 * time.Minute})
 
 	card := owner.Member(federation.StateActive).Card
-	change := card.Sealing[1].From // time at which the second key takes over
+	change := card.Sealing[1].From // time when the second key takes over
 	c.Add(change.Sub(start) - 30*time.Second)
 
 	const messages, steps = 300, 60

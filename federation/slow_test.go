@@ -136,7 +136,7 @@ func TestN1SlowStrangers(t *testing.T) {
 	served := httptest.NewServer(w.server)
 	defer served.Close()
 	addr := served.Listener.Addr().String()
-	drips := dripping(t, 200, func() (net.Conn, error) { return net.Dial("tcp", addr) }) // 1.6 MiB: the first ones are dropped
+	drips := dripping(t, 200, func() (net.Conn, error) { return net.Dial("tcp", addr) }) // 1.6 MiB, so the first ones are dropped
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
 	began := time.Now()
 	resp, err := http.Post(served.URL+"/concordat/1/message", "application/octet-stream", bytes.NewReader(env))
@@ -275,9 +275,9 @@ func endTLS(t *testing.T, f *fedtest.Federation) {
 }
 
 // TestN1AllAtOnce: four hostile partners and 200 strangers all send as slowly as they can on as many connections as they are allowed,
-// while five honest partners ask; each of those is answered within a second. In one case the site terminates TLS itself, so strangers get
-// no farther than the handshake. In the other a proxy does, and all partners look alike. Some of the hostile partners' messages carry
-// their names.
+// while five honest partners ask; each of these five is answered within a second. In one case the site terminates TLS itself, so
+// strangers get no farther than the handshake. In the other a proxy does, and all partners look alike. Some of the hostile partners'
+// messages carry their names.
 func TestN1AllAtOnce(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		t.Run(map[bool]string{false: "at the address", true: "behind a proxy"}[behind], func(t *testing.T) {

@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write the vectors anew: only for a ne
 
 const exchangeFile = "testdata/exchange.txt"
 
-// fixed is a source of known bytes: SHA-256 of the seed and a counter that increases.
+// fixed is a source of known bytes, the SHA-256 of the seed and an increasing counter.
 type fixed struct {
 	seed string
 	n    uint32

@@ -547,8 +547,8 @@ func TestReadAlone(t *testing.T) {
 	}
 }
 
-// TestDescribedBy: metadata of the work to which a page or a list links is read. Title, authors, identifiers and licence are stored with
-// the text, and an embargo delays the text until its date, even if it is stated later.
+// TestDescribedBy: a work's metadata is read if a page or a list links to it. Title, authors, identifiers and licence are stored with the
+// text, and an embargo delays the text until its date, even if it is stated later.
 func TestDescribedBy(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	answer := func(path, media, body string, links ...string) string {
@@ -603,8 +603,8 @@ func TestDescribedBy(t *testing.T) {
 	p.want(map[string]store.HarvestRecordState{page: k, held: k, plain: k, broken: k}, broken, held, page, plain)
 }
 
-// TestDescribedLater: while metadata to which a page or a list links is outstanding, the text is not accepted, because only the metadata
-// may state an embargo; permanently refused metadata does not delay the text.
+// TestDescribedLater: while metadata linked from a page or a list is outstanding, the text is not accepted, because only the metadata may
+// state an embargo; permanently refused metadata does not delay the text.
 func TestDescribedLater(t *testing.T) {
 	repo, p := newRepository(t), newPlace(t)
 	fails := http.StatusBadGateway

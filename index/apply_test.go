@@ -93,7 +93,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyReads reads a document while others replace it: each read finds it whole or not at all.
+// TestApplyReads reads a document while others replace it. Each read finds it whole or not at all.
 func TestApplyReads(t *testing.T) {
 	s := logged(t, filepath.Join(t.TempDir(), "shard"))
 	done := make(chan struct{})
@@ -129,7 +129,7 @@ func TestApplyReads(t *testing.T) {
 	}
 }
 
-// TestApplyWithoutPersist closes a shard in the middle of many batches: it reopens at the end of one of them.
+// TestApplyWithoutPersist closes a shard in the middle of many batches. It reopens at the end of one of them.
 func TestApplyWithoutPersist(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	last := uint64(0)

@@ -31,7 +31,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestForeignEntry: MatchStored refuses a band entry that is not a block, and does not corrupt zap's buffers: if two nested visits got
+// TestForeignEntry: MatchStored refuses a band entry that is not a block, and does not corrupt zap's buffers. If two nested visits got
 // the same buffer, they would see each other's fields.
 func TestForeignEntry(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)

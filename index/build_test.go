@@ -116,7 +116,7 @@ func TestBuildRefuses(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a refused build left a folder: %v", err)
 	}
-	// One error occurs among the first profiles, and one after those that a build examines before it starts.
+	// One error occurs among the first profiles, and one after the ones that a build examines before it starts.
 	cause := errors.New("no more")
 	for _, n := range []int{5, 300} {
 		err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {

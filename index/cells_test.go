@@ -43,7 +43,7 @@ func TestCellBytes(t *testing.T) {
 	}
 }
 
-// TestCellLevel: a level of any size gives the same results as scanning every entry.
+// TestCellLevel: a level of any size yields the same results as scanning every entry.
 func TestCellLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 5, 3000, 400_000} {

@@ -13,7 +13,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// FuzzDamage changes eight bytes of one of a shard's files, or truncates it: either the shard is refused, or it opens and every call
+// FuzzDamage changes eight bytes of one of a shard's files, or truncates it. Either the shard is refused, or it opens and every call
 // returns, with or without an error. (It is undefined which documents are then present; Verify finds each changed byte of a segment.)
 func FuzzDamage(f *testing.F) {
 	dir := f.TempDir()

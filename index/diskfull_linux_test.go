@@ -16,7 +16,7 @@ import (
 	"concordat/internal/indextest"
 )
 
-// TestDiskFull fills a small file system: every acknowledged change remains, Put returns ErrDiskFull, and the same Put succeeds once
+// TestDiskFull fills a small file system. Every acknowledged change remains, Put returns ErrDiskFull, and the same Put succeeds once
 // space is available.
 func TestDiskFull(t *testing.T) {
 	for _, reserve := range []uint64{8 << 20, 0} {

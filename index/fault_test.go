@@ -73,7 +73,7 @@ func child(dir, role string) error {
 	}
 }
 
-// crashBatch returns batch n: ten new documents and a new version of document "latest".
+// crashBatch returns batch n, which has ten new documents and a new version of document "latest".
 func crashBatch(n int) []*concordat.Profile {
 	g := indextest.NewGenerator(uint64(n), 50)
 	var ps []*concordat.Profile
@@ -104,7 +104,7 @@ func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
 	return c, bufio.NewScanner(out)
 }
 
-// TestKill kills a writing process at random moments: nothing acknowledged is lost, no document is partially present, and the answers
+// TestKill kills a writing process at random moments. Nothing acknowledged is lost, no document is partially present, and the answers
 // agree with the store, even if an earlier table file has reappeared, as after a power failure.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
@@ -124,7 +124,7 @@ func TestKill(t *testing.T) {
 			last = n
 			acknowledged[n] = true
 		}
-		// At some point during the next batch.
+		// The process is killed at some point during the next batch.
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -447,7 +447,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 					}
 					continue
 				}
-				// Unless a background merge had already read all of it and replaced it.
+				// A background merge might already have read all of it and replaced it.
 				if paths, failed = s.engine.segmentPaths(); failed != nil || slices.Contains(paths, path) || documents > 20 {
 					t.Fatalf("got no error (%v), want one naming %s", failed, path)
 				}

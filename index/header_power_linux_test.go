@@ -11,7 +11,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestHeaderPowerLoss cuts the power at every moment while a shard's header is written: an acknowledged header is present and complete.
+// TestHeaderPowerLoss cuts the power at every moment while a shard's header is written. An acknowledged header is present and complete.
 func TestHeaderPowerLoss(t *testing.T) {
 	powertest.Replaces(t, suite.Rounds(6, 60), 6, func(dir string, version int) error {
 		return writeHeader(dir, header{Format: formatVersion, Site: "here", Shard: concordat.ShardID(strconv.Itoa(version)), Scheme: "s@1"})

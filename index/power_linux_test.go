@@ -28,8 +28,8 @@ func afterPowerLoss(t *testing.T, d *powertest.Watched, name string, o Options) 
 	return s
 }
 
-// TestPowerLoss cuts the power after each acknowledged change: the shard opens and contains the change. The simulated file system is one
-// of those listed in DESIGN.md.
+// TestPowerLoss cuts the power after each acknowledged change. The shard opens and contains the change. The simulated file system is one
+// that DESIGN.md lists.
 func TestPowerLoss(t *testing.T) {
 	if !powertest.Alone(t) {
 		return

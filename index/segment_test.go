@@ -121,7 +121,8 @@ func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []s
 	return out
 }
 
-// TestSegment compares our segments with those that zap creates from the same documents, and merges of both kinds by both programs.
+// TestSegment compares our segments with the segments that zap creates from the same documents, and merges of both kinds by both
+// programs.
 func TestSegment(t *testing.T) {
 	sizes := []int{1, 2, 17, 5000}
 	if testing.Short() {
@@ -250,7 +251,7 @@ func maxPostings(t *testing.T, s segment.Segment) (most uint64) {
 	return most
 }
 
-// TestNumber compares occurrence numbers with those that a shard's counters assign block by block.
+// TestNumber compares occurrence numbers with the numbers that a shard's counters assign block by block.
 func TestNumber(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	c := new(counters)

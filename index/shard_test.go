@@ -88,7 +88,7 @@ func TestRebuilding(t *testing.T) {
 	})
 }
 
-// TestChurn replaces and deletes documents many times: memory contains little more than the live ones.
+// TestChurn replaces and deletes documents many times. Memory contains little more than the live documents.
 func TestChurn(t *testing.T) {
 	s := open(t, t.TempDir(), testOptions)
 	g := indextest.NewGenerator(6, 100)

@@ -143,7 +143,7 @@ func TestStockBleve(t *testing.T) {
 	}
 }
 
-// childCopy is the environment variable with the folder in which the child process that uses only Bleve puts a copy.
+// childCopy is the environment variable that names the folder for a copy made by the child process that uses only Bleve.
 const childCopy = "CONCORDAT_INDEX_COPY"
 
 // stockChild works on a store with unmodified Bleve.
@@ -213,8 +213,8 @@ func stockChange(s *scorch.Scorch) error {
 	return s.Batch(batch)
 }
 
-// checkStore compares, for each band value, the blocks found by Bleve with those whose stored fingerprints have the value, and returns
-// the number of values.
+// checkStore compares, for each band value, the blocks found by Bleve with the blocks whose stored fingerprints have the value, and
+// returns the number of values.
 func checkStore(s *scorch.Scorch) (values int, err error) {
 	r, err := s.Reader()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// TestCountersOf: counters set from a table equal those implied by its fingerprints, except for repeats.
+// TestCountersOf: counters set from a table equal the ones implied by its fingerprints, except for repeats.
 func TestCountersOf(t *testing.T) {
 	fps, occs := skewedOccurrences(2, 3000)
 	l := newLevel(fps, occs)

@@ -103,8 +103,8 @@ func damage(t *testing.T, r *rand.Rand, dir, only string) (kind, what string) {
 // test prints its results by kind of file.
 const damages = "CONCORDAT_DAMAGES"
 
-// TestDamageIsTold damages one file of a site as left by a killed process, and checks copies of its documents: either the answers and the
-// catalogue equal those of the undamaged site, or the site reports a fault.
+// TestDamageIsTold damages one file of a site as left by a killed process, and checks copies of its documents. Either the answers and the
+// catalogue are the same as on the undamaged site, or the site reports a fault.
 func TestDamageIsTold(t *testing.T) {
 	const documents = 24
 	dir := create(t)

@@ -117,8 +117,8 @@ func rowOf(o *instance.Instance, id concordat.DocumentID) store.DocumentRow {
 	return store.DocumentRow{Library: "theses", ID: id, Hash: strings.Repeat("0", 64), Scheme: o.Profiler.Scheme(), Added: time.Now()}
 }
 
-// TestDocumentsFromAfar: documents of a library whose index is on another machine are returned one after another, without those deleted
-// in the meantime, and no more are fetched than needed.
+// TestDocumentsFromAfar: documents of a library whose index is on another machine are returned one after another, without documents
+// deleted in the meantime, and no more are fetched than needed.
 func TestDocumentsFromAfar(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
@@ -149,8 +149,8 @@ func TestDocumentsFromAfar(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsNamed: the named holder of the cluster authority's key is this node, otherwise a live one. If the holder is away, that
-// node is named, and never a node without the key.
+// TestAuthorityIsNamed: the named holder of the cluster authority's key is this node, or otherwise a live one. If the holder is away,
+// that node is named, and never a node without the key.
 func TestAuthorityIsNamed(t *testing.T) {
 	l := &cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {}, "b": {Authority: true}, "c": {}}}
 	live := func(ids ...coord.NodeID) *coord.View {

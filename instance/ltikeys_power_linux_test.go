@@ -14,7 +14,7 @@ import (
 )
 
 // TestLTIKeysPowerLoss cuts the power at every moment while the keys for learning platforms are created and replaced, and sometimes kills
-// the process. Platforms got the keys that a call returned, so these must be there, or later ones.
+// the process. Platforms received the keys that a call returned, so these or later ones must be there.
 func TestLTIKeysPowerLoss(t *testing.T) {
 	one, err := lti.NewKeys()
 	if err != nil {
@@ -24,7 +24,7 @@ func TestLTIKeysPowerLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The versions differ only by the name of their key, since making a new key takes long.
+	// The versions differ only by the name of their key, since making a new key takes a long time.
 	name := regexp.MustCompile(`"kid":"[^"]*"`)
 	powertest.Replaces(t, suite.Rounds(6, 60), 8, func(dir string, version int) error {
 		keys, err := lti.ParseKeys(name.ReplaceAll(b, fmt.Appendf(nil, `"kid":"%d"`, version)))

@@ -113,7 +113,7 @@ func TestComparedAtStart(t *testing.T) {
 			t.Errorf("log cut at %d of %d: %v, %v", n, len(whole), got, err)
 		}
 	}
-	// An older index with a newer store.
+	// Combine an older index with a newer store.
 	old := leave(t, dir)
 	shard := filepath.Join(instance.IndexName, "00")
 	if err := os.RemoveAll(filepath.Join(old, shard)); err != nil {
@@ -155,7 +155,7 @@ func TestComparedAtStart(t *testing.T) {
 	if _, err := held(t, renewed); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "lacks 1 acknowledged") {
 		t.Errorf("an index from before a renewal: %v, want ErrCorrupt", err)
 	}
-	// An older store with a newer index, possibly after other starts.
+	// Combine an older store with a newer index, possibly after other starts.
 	for n, at := range early {
 		for starts := range 3 {
 			back := leave(t, dir)

@@ -14,7 +14,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestReindexPowerLoss cuts the power at every moment while a new index replaces the old one, and sometimes kills the process: the next
+// TestReindexPowerLoss cuts the power at every moment while a new index replaces the old one, and sometimes kills the process. The next
 // start finds the old index or the new one, and always the new one once the exchange has returned.
 func TestReindexPowerLoss(t *testing.T) {
 	d := powertest.Record(t)

@@ -47,7 +47,7 @@ func (l *lab) benchGrowth() *cobra.Command {
 	return c
 }
 
-// ofText distinguishes results for real text from those for random fingerprints.
+// ofText distinguishes results for real text from results for random fingerprints.
 func ofText(text string) string {
 	if text == "" {
 		return ""

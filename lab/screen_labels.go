@@ -21,7 +21,7 @@ import (
 const labelsHeader = "pair\ta\tb\tlabel"
 
 // readLabels reads labels.tsv: the labels of the pairs by number. It refuses a line that labels an unknown pair, or a pair a second time,
-// and gives the line's number.
+// and reports the line's number.
 func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 	labels := map[int]screen.Label{}
 	line := 0
@@ -160,8 +160,8 @@ var labelHTML string
 
 var labelTemplate = template.Must(template.New("label").Parse(labelHTML))
 
-// write writes the page. It identifies its style and script by their digests: the browser runs nothing else, whatever the texts contain,
-// and requests nothing from the network.
+// write writes the page. It identifies its style and script by their digests, so the browser runs nothing else, whatever the texts
+// contain, and requests nothing from the network.
 func (p *labelPage) write(w io.Writer) error {
 	var data bytes.Buffer
 	if err := json.NewEncoder(&data).Encode(p); err != nil { // escapes what could end the element

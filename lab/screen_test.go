@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// screenMain is concordat screen without the rest of that program: it makes the prints that experiments read.
+// screenMain is concordat screen without the rest of that program; it makes the prints that experiments read.
 func screenMain() {
 	s := &cli.Site{Terminal: cli.Terminal{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}}
 	os.Exit(cli.Execute(context.Background(), screening.Command(s), os.Args[1:], &s.Terminal))

@@ -21,7 +21,7 @@ func defaultCells(t testing.TB) *Cells {
 	return c
 }
 
-// TestCellsGolden: the cells equal those in testdata/cells.txt, which other implementations can use.
+// TestCellsGolden: the cells equal the ones in testdata/cells.txt, which other implementations can use.
 func TestCellsGolden(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	var b strings.Builder
@@ -35,7 +35,7 @@ func TestCellsGolden(t *testing.T) {
 	golden(t, "testdata/cells.txt", b.String())
 }
 
-// TestNear: the nearest cells equal those found by trying all cells, and the nearest of all is the point's own.
+// TestNear: the nearest cells are the same as when all cells are tried, and the nearest of all is the point's own.
 func TestNear(t *testing.T) {
 	c := defaultCells(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -125,8 +125,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestAskedCells: a text's questions find the cells of a reworded text in the same script, and more of its cells than of an unrelated
-// text's.
+// TestAskedCells: a text's questions find the cells of a reworded text in the same script, and fewer cells of an unrelated text.
 func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +

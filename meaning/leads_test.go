@@ -102,7 +102,7 @@ func TestNotProse(t *testing.T) {
 	}
 }
 
-// TestBackground: the index of pieces gives the same result as comparing every sentence with every other.
+// TestBackground: the index of pieces yields the same result as comparing every sentence with every other.
 func TestBackground(t *testing.T) {
 	texts := read(t, reworded, source, other, source+" "+other, "It is told so. "+reworded)
 	above := 0

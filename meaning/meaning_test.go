@@ -30,7 +30,7 @@ var samples = []string{
 	"", "\xff\xfe", "Привет",
 }
 
-// TestGolden: pieces and vectors equal those in testdata/golden.txt, which other implementations can use.
+// TestGolden: pieces and vectors equal the ones in testdata/golden.txt, which other implementations can use.
 func TestGolden(t *testing.T) {
 	tb := table(t)
 	e := NewEncoder(tb)

@@ -131,7 +131,7 @@ func pair(rng *rand.Rand, n int, r float64) (a, b []uint64, exact float64) {
 	return a, b, float64(common) / float64(2*n-common)
 }
 
-// TestEstimatorBiasAndSpread compares the estimate with the theory: it is unbiased and has no more variance than with independent
+// TestEstimatorBiasAndSpread compares the estimate with the theory. It is unbiased and has no more variance than with independent
 // permutations, q(1−q)/t / (1−2^−b)², where q is the probability of equal hashes (Li and König 2010, theorem 1 and section 3). Fast
 // similarity sketching promises no more variance than that.
 func TestEstimatorBiasAndSpread(t *testing.T) {
@@ -211,8 +211,8 @@ func TestRecallFormula(t *testing.T) {
 	}
 }
 
-// TestVectors reads testdata/vectors.txt, which other implementations can use: b, key, features, fingerprint. If a vector changes, that
-// requires a new scheme, never a new vector.
+// TestVectors reads testdata/vectors.txt, which other implementations can use: b, key, features, fingerprint. A changed result requires a
+// new scheme, never a new vector.
 func TestVectors(t *testing.T) {
 	f, err := os.Open("testdata/vectors.txt")
 	if err != nil {

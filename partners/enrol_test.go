@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// TestRevokedGetsNothing: after its revocation, a partner finds every library closed. The federations to which it still belongs are
+// TestRevokedGetsNothing: after its revocation, a partner finds every library closed. The federations that it still belongs to are
 // listed, so that it can be removed from them, and it cannot be revoked again.
 func TestRevokedGetsNothing(t *testing.T) {
 	o := storeOnly(t)

@@ -81,7 +81,7 @@ func TestEarlyEpochWaits(t *testing.T) {
 	}
 }
 
-// TestLeaderBeginsEpochs: the leader's own epochs respect the limits: ending a young epoch requires confirmation, and a second one on the
+// TestLeaderBeginsEpochs: the leader's own epochs respect the limits. Ending a young epoch requires confirmation, and a second one on the
 // same day begins a day later.
 func TestLeaderBeginsEpochs(t *testing.T) {
 	o, c := federated(t) // the site has just created the federation health

@@ -122,8 +122,8 @@ func (m *member) end(t *testing.T, seq uint64, hash byte, at time.Time) *crypto.
 	return h
 }
 
-// TestL4TwoAudits simulates an attack by a member that shows each partner a different audit. The partners detect it by exchanging the
-// heads that they have received: an entry differs, or one audit is ahead of the other after having been behind.
+// TestL4TwoAudits simulates an attack by a member that shows each partner a different audit. The partners exchange the heads that they
+// have received, and so detect that an entry differs, or that one audit is ahead of the other after having been behind.
 func TestL4TwoAudits(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {

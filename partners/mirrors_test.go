@@ -74,8 +74,8 @@ func TestLargeMirrorStaysWhole(t *testing.T) {
 	}
 }
 
-// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces mirrors of the same library in earlier epochs of its federation; those of
-// other libraries, other federations and later epochs remain.
+// TestNewMirrorTakesThePlaceOfOlder: a complete mirror replaces mirrors of the same library in earlier epochs of its federation; mirrors
+// of other libraries, other federations and later epochs remain.
 func TestNewMirrorTakesThePlaceOfOlder(t *testing.T) {
 	o := storeOnly(t)
 	at := func(federation concordat.FederationID, n uint32) concordat.Epoch {

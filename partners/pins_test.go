@@ -20,8 +20,8 @@ import (
 	"concordat/store"
 )
 
-// served serves the site of c to other, which is an active partner on its roster, and returns a function with which other requests the
-// catalogue.
+// served serves the site of c to other, which is an active partner on its roster, and returns a function that requests the catalogue as
+// other.
 func served(t *testing.T, c *Client, other *fedtest.Site) (ask func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

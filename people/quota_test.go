@@ -57,7 +57,7 @@ func TestQuota(t *testing.T) {
 		{"ada", home, 3, 100, "ok"},
 		{"ada", home, 1, 0, "documents of account/ada"},
 		{"bob", home, 2, 101, "bytes of account/bob"},
-		{"bob", home, 3, 100, "ok"}, // refused attempts are not charged, to the address either
+		{"bob", home, 3, 100, "ok"}, // refused attempts are not charged, not even to the address
 		{"eve", home, 1, 10, "ok"},
 		{"mia", home, 1, 30, "ok"},
 		{"mia", home, 1, 1, "documents of address/" + home},

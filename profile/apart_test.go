@@ -20,8 +20,8 @@ func apart(s, inner, outer string) string {
 	return strings.Join(words, outer)
 }
 
-// TestLettersApart spaces out real sentences. Their fingerprints must equal those of the original sentences, and their spans must cover
-// everything that is spaced out.
+// TestLettersApart spaces out real sentences. Their fingerprints must equal the original sentences' fingerprints, and their spans must
+// cover everything that is spaced out.
 func TestLettersApart(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	russian := "Комитет установил, что купцы города считали бочки с солёной рыбой всю долгую зиму и продавали её жителям города."

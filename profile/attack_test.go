@@ -66,7 +66,7 @@ func (p *Profiler) one(t *testing.T, sentence string) ([]uint64, concordat.Finge
 // TestDictionaryAttack covers attacks D1 and D2: with the key and a list of sentences, an attacker can determine which sentence a
 // fingerprint is from, even if the sentence was edited; without the key this is impossible.
 func TestDictionaryAttack(t *testing.T) {
-	const near = 25 // five standard deviations below that of unrelated sentences
+	const near = 25 // five standard deviations below the distance of unrelated sentences
 	n, of := 6000, 300
 	if testing.Short() {
 		n, of = 1000, 60

@@ -100,7 +100,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestAsked: the spans found without fingerprinting equal those of the profile's questions, both for all sentences and for a selection.
+// TestAsked: the spans found without fingerprinting equal the spans of the profile's questions, both for all sentences and for a
+// selection.
 func TestAsked(t *testing.T) {
 	for _, recipe := range profile.Names() {
 		p := profiler(t, profile.Options{Recipe: recipe})

@@ -27,7 +27,7 @@ func TestForLibrary(t *testing.T) {
 	}
 }
 
-// TestTerms: an index stores the stems for which a check asks, whatever the inflection; stop words have no stems.
+// TestTerms: an index stores the stems that a check asks for, whatever the inflection; stop words have no stems.
 func TestTerms(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	for _, c := range []struct{ stored, asked string }{

@@ -309,7 +309,7 @@ func TestCoveredAgainstBytes(t *testing.T) {
 }
 
 // TestDrawnIsCounted: for all findings and rules, the passages that count contain exactly the letters that add to the score. All passages
-// are disjoint and in order, and each source for which a passage counts contains all of it.
+// are disjoint and in order, and each source that a passage counts for contains all of it.
 func TestDrawnIsCounted(t *testing.T) {
 	counted, left := 0, 0
 	eachRandom(t, 150, func(t *testing.T, rnd *rand.Rand) {
@@ -450,7 +450,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// manyFindings returns findings like those for a thesis: each passage is in several sources, as overlapping blocks.
+// manyFindings returns findings like a thesis's, with each passage in several sources as overlapping blocks.
 func manyFindings(size, passages, sources int) *Findings {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	f := &Findings{Version: Version, Submission: concordat.Document{Text: randomText(rnd, size)}}

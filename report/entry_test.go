@@ -41,7 +41,7 @@ World Wall Organization. (2010). Guidelines for the care of walls. Geneva: WWO.
 Statistisches Amt (2020): Die Lage der Mauern. Wiesbaden.
 Jansen, P. & de Vries, K. (1999). De geschiedenis van de muur. Amsterdam: Bijlage.`
 
-// citedProse resembles entries: it cites, has numbers, or begins with a year or a name. All of it is prose.
+// citedProse resembles entries, because it cites, has numbers, or begins with a year or a name. All of it is prose.
 var citedProse = []string{
 	"In 1731 the parish sold the lower wall in order to pay for the bell, and kept the right to dry flax on it (Thorne, p. 18).",
 	"In 1759, Kessel sold two oxen of the parish to the mason, who paid for one of them in the same year (Kessel and Thorne 1902, p. 61).",

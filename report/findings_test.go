@@ -14,7 +14,7 @@ import (
 	"concordat/report"
 )
 
-// TestFindingsOfEveryVersionOpen: findings stored by an earlier version can be read and give the same report as before.
+// TestFindingsOfEveryVersionOpen: findings stored by an earlier version can be read and yield the same report as before.
 func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	file := filepath.Join("testdata", "compat", "findings-1.json")
 	f := load(t, "english")

@@ -11,8 +11,8 @@ import (
 	"concordat/report"
 )
 
-// flagged returns findings for a text, with flags at the places where the given words occur; an empty or absent word gives a flag without
-// a place.
+// flagged returns findings for a text, with flags at the places where the given words occur; an empty or absent word yields a flag
+// without a place.
 func flagged(text string, flags map[string][]string) *report.Findings {
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text}}
 	for _, code := range []string{"look_alike", "white_text", "pictures", "hidden_text"} {
@@ -117,7 +117,7 @@ func TestFlagKindsInEveryForm(t *testing.T) {
 	}
 }
 
-// TestFlagDetails: for several flags of one kind, each different detail is given once, and those beyond the limit are counted.
+// TestFlagDetails: for several flags of one kind, each different detail is stated once, and further ones beyond the limit are counted.
 func TestFlagDetails(t *testing.T) {
 	f := flagged("These words are plain.", nil)
 	for _, detail := range []string{"a.xml cannot be read", "b.xml is not read: 80 letters", "a.xml cannot be read"} {

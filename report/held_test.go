@@ -112,7 +112,7 @@ func TestNothingShown(t *testing.T) {
 	}
 }
 
-// TestHolders: for common wording, a report gives the lowest and highest number of documents that contain it, or one number if the two
+// TestHolders: for common wording, a report states the lowest and highest number of documents that contain it, or one number if the two
 // are equal.
 func TestHolders(t *testing.T) {
 	common := func(documents, of int) SharedWording {
@@ -127,8 +127,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestFlagDetail: a flag's explanation uses the flag's own words if the language has them, otherwise those of its code, otherwise the
-// text as given.
+// TestFlagDetail: a flag is explained in its own words if the language has them, otherwise in its code's words, and otherwise by the text
+// as given.
 func TestFlagDetail(t *testing.T) {
 	f := concordat.Flag{Code: FlagDeleted}
 	chinese := Language("zh-Hans")

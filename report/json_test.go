@@ -204,7 +204,7 @@ func TestJSONHasTheStableKeys(t *testing.T) {
 	}
 }
 
-// TestJSONSpansAreCodePoints: spans in JSON, applied to code points, give the same text as spans in bytes, applied to bytes.
+// TestJSONSpansAreCodePoints: spans in JSON, applied to code points, select the same text as spans in bytes, applied to bytes.
 func TestJSONSpansAreCodePoints(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	alphabet := []rune("ab é中文𝒜\U0001F4D6 \n。")

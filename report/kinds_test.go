@@ -23,7 +23,7 @@ func joined(exact, both, reworded int) *Findings {
 }
 
 // TestKindsOfPassage: if several sources contain a passage in different ways, the passage names each way with its number of letters. A
-// heading that gave only the kind of the best source would claim "word for word" for letters that no source has word for word.
+// heading that stated only the kind of the best source would claim "word for word" for letters that no source has word for word.
 func TestKindsOfPassage(t *testing.T) {
 	of := NewCounter(sentence).Characters(concordat.Span{End: len(sentence)})
 	rep := Build(joined(3, 1, 2), Rules{})
@@ -58,8 +58,8 @@ func TestKindsOfPassage(t *testing.T) {
 	}
 }
 
-// TestKindOfMostLetters: the kind of a passage is that of most of its letters, even if a smaller part is closer; a passage of a single
-// kind gives no numbers.
+// TestKindOfMostLetters: a passage has the kind of most of its letters, even if a smaller part is closer; a passage of a single kind has
+// no numbers.
 func TestKindOfMostLetters(t *testing.T) {
 	if e := Build(joined(1, 1, 4), Rules{}).Evidence; len(e) != 1 || e[0].Kind != concordat.KindParaphrase {
 		t.Errorf("evidence %+v, want one paraphrase", e)

@@ -224,7 +224,7 @@ func TestKindAndCloseness(t *testing.T) {
 	}
 }
 
-// TestBoardNamesAnswers: a library without an answer is not listed among those compared.
+// TestBoardNamesAnswers: a library without an answer is not listed among the compared ones.
 func TestBoardNamesAnswers(t *testing.T) {
 	r := report.Report{}
 	r.Consulted = []concordat.Consulted{{Site: "a", Library: "one", Asked: 3, Answered: 3},

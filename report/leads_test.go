@@ -98,7 +98,7 @@ func TestCountedLead(t *testing.T) {
 	}
 }
 
-// TestLeadsMeasured: the report gives the figures of doc/evaluation/meaning.md, including those for an encoder if one was used.
+// TestLeadsMeasured: the report states the figures of doc/evaluation/meaning.md, including an encoder's if one was used.
 func TestLeadsMeasured(t *testing.T) {
 	b, err := os.ReadFile("../doc/evaluation/meaning.md")
 	if err != nil {
@@ -124,8 +124,8 @@ func TestLeadsMeasured(t *testing.T) {
 }
 
 // TestLeadsSought: the report says how leads were searched for and in how many documents, even if none were found. Without the index, it
-// says that only documents with words in common were searched, and gives no figures measured with the index. It names languages without
-// measurements. The figures are those of doc/evaluation/meaning.md.
+// says that only documents with words in common were searched, and states no figures measured with the index. It names languages without
+// measurements. The figures come from doc/evaluation/meaning.md.
 func TestLeadsSought(t *testing.T) {
 	b, err := os.ReadFile("../doc/evaluation/meaning.md")
 	if err != nil {
@@ -192,7 +192,7 @@ type leadSearchCase struct {
 	by, language string
 }
 
-// TestLikelihood: a report gives the likelihood of each measured lead to two digits, and none for a lead that was not measured.
+// TestLikelihood: a report states the likelihood of each measured lead to two digits, and none for a lead that was not measured.
 func TestLikelihood(t *testing.T) {
 	f := withLeads(t)
 	for _, x := range []struct {
@@ -278,7 +278,7 @@ func forms(t *testing.T, r *report.Report, words ...string) {
 	}
 }
 
-// TestChosenLeads: each format includes only the chosen leads and gives the number of all leads; the text marks only chosen leads too.
+// TestChosenLeads: each format includes only the chosen leads and states the number of all leads; the text marks only chosen leads too.
 // Scores and counts do not change.
 func TestChosenLeads(t *testing.T) {
 	f := withLeads(t)
@@ -325,8 +325,8 @@ func TestChosenLeads(t *testing.T) {
 	}
 }
 
-// TestLeadToOwnWork: a lead to what may be the author's own earlier work says so in each format, until a person decides; a document that
-// is later than the text, or by somebody else, is not proposed.
+// TestLeadToOwnWork: each format says that the source of a lead may be the author's own earlier work, until a person decides; a document
+// later than the text, or by someone else, is not proposed.
 func TestLeadToOwnWork(t *testing.T) {
 	f := withLeads(t)
 	f.Passages = nil

@@ -10,7 +10,7 @@ import (
 	"concordat/report"
 )
 
-// TestPrepared: findings prepared once give the same reports as Build, whatever rules were applied before.
+// TestPrepared: findings prepared once yield the same reports as Build, whatever rules were applied before.
 func TestPrepared(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		f := load(t, name)

@@ -148,8 +148,7 @@ func TestCopiesChangeNothing(t *testing.T) {
 	}
 }
 
-// twoTexts returns findings in which one work has two different texts in two libraries: the second has one more passage and another
-// source.
+// twoTexts returns findings with two different texts of one work in two libraries. The second has one more passage and another source.
 func twoTexts() *Findings {
 	text := strings.Repeat("the committee of seven met in the hall of the guild. ", 20)
 	passage := func(from, to int, of concordat.Ref, title string) concordat.Passage {
@@ -199,7 +198,7 @@ func TestTwoTexts(t *testing.T) {
 	}
 }
 
-// TestWorkInForms: JSON, CSV and text give the identifiers, pages and other places of a work, and no invalid address.
+// TestWorkInForms: JSON, CSV and text contain the identifiers, pages and other places of a work, and no invalid address.
 func TestWorkInForms(t *testing.T) {
 	f := twoTexts()
 	f.Authors = concordat.ParseCreators("Jane Roe (0000-0002-1825-0097)")
@@ -302,7 +301,7 @@ func TestOwnWork(t *testing.T) {
 	}
 }
 
-// TestOldestCopy: the date of a work is that of its oldest text.
+// TestOldestCopy: a work has the date of its oldest text.
 func TestOldestCopy(t *testing.T) {
 	f := twoTexts()
 	f.Dated, f.Dates = "2010", []SourceDate{{Source: in("journals", "x"), Date: "2001", By: concordat.DateGiven},

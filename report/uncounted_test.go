@@ -10,8 +10,8 @@ import (
 	"concordat/report"
 )
 
-// TestUncounted: passages and sources that do not count are summarised with their number and reasons, in one line of the text and after
-// those that count; undecided ones are not included.
+// TestUncounted: passages and sources that do not count are summarised with their number and reasons, in one line of the text, after the
+// ones that count; undecided ones are not included.
 func TestUncounted(t *testing.T) {
 	f := load(t, "english")
 	whole := report.Build(f, report.Rules{})

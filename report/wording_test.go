@@ -110,7 +110,7 @@ func TestFormWordingInJSON(t *testing.T) {
 	}
 }
 
-// TestHoldersOfCommonWording: common wording is reported with the number of documents that contain it, out of those searched.
+// TestHoldersOfCommonWording: common wording is reported with the number of documents that contain it, out of the searched documents.
 func TestHoldersOfCommonWording(t *testing.T) {
 	r := report.Build(load(t, "chinese"), report.Rules{})
 	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said,

@@ -19,7 +19,7 @@ import (
 	"concordat/screen"
 )
 
-// TestBatchIsBruteForce compares a batch over chunks, scanned in parallel, with comparing everything.
+// TestBatchIsBruteForce compares a batch over chunks, scanned in parallel, with a comparison of everything.
 func TestBatchIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {

@@ -74,7 +74,7 @@ func candidates(tb testing.TB, docs []screen.Document, o screen.JoinOptions) scr
 	return j
 }
 
-// TestCandidatesIsBruteForce compares the join with comparing all sentences.
+// TestCandidatesIsBruteForce compares the join with a comparison of all sentences.
 func TestCandidatesIsBruteForce(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(1, 2)), 300)
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
@@ -113,7 +113,7 @@ func TestCandidatesOfCopies(t *testing.T) {
 	}
 }
 
-// TestJoinSideBySide: passes in any order, several at once, give the same result as consecutive ones.
+// TestJoinSideBySide: passes in any order, several at once, yield the same result as consecutive ones.
 func TestJoinSideBySide(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(7, 8)), 400)
 	docs = append(docs, slices.Repeat(docs[:1], 150)...) // a common fingerprint

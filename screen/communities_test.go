@@ -12,7 +12,7 @@ import (
 	"concordat/screen"
 )
 
-// links returns the links between consecutive documents, or, if all, between any two.
+// links returns the links between consecutive documents, or between any two if all is set.
 func links(all bool, share float64, docs ...int) (out []screen.Link) {
 	for i, a := range docs {
 		for j, b := range docs[i+1:] {

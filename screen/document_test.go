@@ -92,7 +92,7 @@ func TestCompareSections(t *testing.T) {
 	}
 }
 
-// TestCandidatesAcross joins two parts with each other and within each part: together, the results equal the result for the whole.
+// TestCandidatesAcross joins two parts with each other and within each part. Together, the results equal the result for the whole.
 func TestCandidatesAcross(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(8, 8)), 300)
 	const split = 120

@@ -37,8 +37,8 @@ func (e *estimator) add(estimate, truth, low, high, deviation float64) {
 	}
 }
 
-// TestEstimatesOfRealPairs compares the estimated resemblance and containment of 10,000 pairs of funding calls with the exact values:
-// there is no bias beyond chance, no more spread than the binomial, and the truth is within the 95 % interval at least as often as
+// TestEstimatesOfRealPairs compares the estimated resemblance and containment of 10,000 pairs of funding calls with the exact values.
+// There is no bias beyond chance, no more spread than the binomial, and the truth is within the 95 % interval at least as often as
 // claimed. Every pair has its own permutation, so that the errors are independent.
 func TestEstimatesOfRealPairs(t *testing.T) {
 	if testing.Short() {

@@ -40,7 +40,7 @@ func naiveJaccard(a, b string) float64 {
 	return float64(common) / float64(all)
 }
 
-// Grams give the same measure as counting runs of letters, and their bounds never exclude a similar text.
+// Grams yield the same measure as counting runs of letters, and their bounds never exclude a similar text.
 func TestGramsAgainstCounting(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, alphabet := range []string{"abcde", "数据共享平台研究"} {

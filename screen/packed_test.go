@@ -116,8 +116,8 @@ func TestPackedRange(t *testing.T) {
 	}
 }
 
-// TestPackedSize compares the size with the entropy of a set of n random prints, 64 - log2 n + 1.44 bits each: they agree within
-// five percent of the raw size.
+// TestPackedSize compares the size with the entropy of a set of n random prints, 64 - log2 n + 1.44 bits each. They agree within five
+// percent of the raw size.
 func TestPackedSize(t *testing.T) {
 	for _, n := range []int{100_000, 1_000_000} {
 		size := len(pack(t, sorted(rand.New(rand.NewPCG(5, 6)), n)))
@@ -192,7 +192,7 @@ func TestPackedTables(t *testing.T) {
 	}
 }
 
-// TestPackedDamage changes every byte in turn: opening or reading reports each change.
+// TestPackedDamage changes every byte in turn. Opening or reading reports each change.
 func TestPackedDamage(t *testing.T) {
 	good := pack(t, sorted(rand.New(rand.NewPCG(9, 10)), 300))
 	read := func(b []byte) error {

@@ -87,7 +87,7 @@ func TestSelfJoinIsBruteForce(t *testing.T) {
 }
 
 // TestSelfJoinInParts joins more prints than fit into memory, most of them crowded in one part, and continues from the middle after a
-// failure: together, the parts find the same pairs.
+// failure. Together, the parts find the same pairs.
 func TestSelfJoinInParts(t *testing.T) {
 	suite.Rest(t, "two million prints")
 	rng := rand.New(rand.NewPCG(4, 4))

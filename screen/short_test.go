@@ -91,7 +91,7 @@ func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	return slices.Insert(slices.Clone(r), at, letter)
 }
 
-// TestShortOfWords compares grams of words with measuring all pairs on the words themselves.
+// TestShortOfWords compares grams of words with measurements of all pairs on the words themselves.
 func TestShortOfWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	words := strings.Fields("the cat sat on a mat and ran off to see red blue sky 项目 申请")
@@ -139,7 +139,7 @@ func TestShortOfWords(t *testing.T) {
 	}
 }
 
-// TestShortIsBruteForce compares the index with measuring all pairs, by every measure.
+// TestShortIsBruteForce compares the index with measurements of all pairs, by every measure.
 func TestShortIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("abcde项目申请")

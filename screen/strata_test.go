@@ -38,7 +38,7 @@ func TestStratifiedSample(t *testing.T) {
 			}
 		}
 	}
-	// Each is drawn with probability 1/8: 250 times, with a standard deviation of 15.
+	// Each is drawn with probability 1/8, that is, 250 times with a standard deviation of 15.
 	for i := range uint64(40) {
 		if n := drawnOf[i]; math.Abs(float64(n)-rounds*each/40) > 75 {
 			t.Errorf("pair %d drawn %d times, want some %d", i, n, rounds*each/40)

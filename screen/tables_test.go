@@ -113,7 +113,7 @@ func byDistance(a, b screen.Hit) int {
 	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
 }
 
-// TestNearIsBruteForce compares the tables' answers with comparing everything.
+// TestNearIsBruteForce compares the tables' answers with a comparison of everything.
 func TestNearIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -150,7 +150,7 @@ func TestNearIsBruteForce(t *testing.T) {
 	}
 }
 
-// TestPlantedPairs plants prints at distances 0 to 5 among a million random ones: every design finds all pairs within 3 and none beyond.
+// TestPlantedPairs plants prints at distances 0 to 5 among a million random ones. Every design finds all pairs within 3 and none beyond.
 func TestPlantedPairs(t *testing.T) {
 	n := 50_000
 	if os.Getenv("CONCORDAT_LONG") != "" {
@@ -168,7 +168,7 @@ func TestPlantedPairs(t *testing.T) {
 		}
 		queries := 6000
 		if p.tables == 4 {
-			queries = 600 // 16 leading bits: many candidates
+			queries = 600 // 16 leading bits leave many candidates
 		}
 		var hits []screen.Hit
 		for i := range queries {

@@ -35,7 +35,7 @@ func wides(rng *rand.Rand, n, f int) []screen.Wide {
 	return out
 }
 
-// TestWideIsBruteForce compares tables and batches of 128, 100 and 64 bits with comparing all pairs.
+// TestWideIsBruteForce compares tables and batches of 128, 100 and 64 bits with a comparison of all pairs.
 func TestWideIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 128))
 	for _, c := range []struct {

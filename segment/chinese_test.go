@@ -83,7 +83,7 @@ func TestGojiebaOnCorpora(t *testing.T) {
 		letters = append(letters, []rune(d.Text)...)
 	}
 	wordsBoth(t, b.String())
-	// Use the same characters in random order: dictionary words meet in ways that do not occur in real texts.
+	// Use the same characters in random order, so that dictionary words meet in ways that do not occur in real texts.
 	rng := rand.New(rand.NewPCG(12, 12))
 	rng.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
 	wordsBoth(t, string(letters))

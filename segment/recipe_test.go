@@ -92,7 +92,7 @@ func dump(tb testing.TB, text string) string {
 }
 
 // TestRecipe: words, sentences, blocks and features of fixed texts are the same bytes on every machine and in every version, because
-// fingerprints are compared across sites and years. If one changes, that requires a new scheme, never an edit of this list.
+// fingerprints are compared across sites and years. A change requires a new scheme, never an edit of this list.
 func TestRecipe(t *testing.T) {
 	want := map[string]uint64{
 		"chinese":         0xde4b9561fac9ac0c,

@@ -104,8 +104,8 @@ func TestCosine(t *testing.T) {
 	}
 }
 
-// TestVectors reads testdata/vectors.txt, which other implementations can use: key, features, fingerprint. If a vector changes, that
-// requires a new scheme, never a new vector.
+// TestVectors reads testdata/vectors.txt, which other implementations can use: key, features, fingerprint. A changed result requires a
+// new scheme, never a new vector.
 func TestVectors(t *testing.T) {
 	f, err := os.Open("testdata/vectors.txt")
 	if err != nil {

@@ -36,7 +36,7 @@ func TestOneFate(t *testing.T) {
 			own += "\n\nIn Article 7 the Regulation says: “" + quoted + "”."
 		case i == 7:
 			own += "\n\n" + quoted + "."
-		case i == 8: // one document quotes, and the next rewords the quotation: only the later one took something
+		case i == 8: // one document quotes, and the next rewords the quotation, so only the later one took something
 			own += "\n\nIn Article 9 the Regulation says: “" + cited + "”."
 		case i == 9:
 			own += "\n\n" + reworded(cited) + "."

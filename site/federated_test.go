@@ -381,7 +381,7 @@ func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	return all > 0 && 2*held < all
 }
 
-// interrupted is a partner during whose answer another event occurs.
+// interrupted is a partner whose answer is interrupted by another event.
 type interrupted struct {
 	concordat.Partner
 	then func()

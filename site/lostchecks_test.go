@@ -41,7 +41,7 @@ func (s steady) AnswerShip(ctx context.Context, from concordat.SiteID, a *concor
 }
 
 // TestSiteStatementsFail makes each statement of the store fail while a site works with its own documents and with partners, and requires
-// that the caller gets an error. A check never gives an incomplete report unless the report names the missing library.
+// that the caller gets an error. A check never returns an incomplete report unless the report names the missing library.
 func TestSiteStatementsFail(t *testing.T) {
 	a, b := sitetest.NewMember(t, "a", "papers"), sitetest.NewMember(t, "b", "theses")
 	text := sitetest.Long(sitetest.Passage, 30)

@@ -22,8 +22,8 @@ import (
 // twoTexts is a pair of texts that share some wording.
 type twoTexts struct{ name, a, b, template string }
 
-// madePair returns two texts, the first of which takes blocks and sentences from the second, unchanged or with words changed, with or
-// without a form that both fill in, and with or without a list of references.
+// madePair returns two texts. The first takes blocks and sentences from the second, unchanged or with words changed, with or without a
+// form that both fill in, and with or without a list of references.
 func madePair(seed uint64) twoTexts {
 	r := rand.New(rand.NewPCG(seed, 11))
 	paragraphs := func(seed uint64, n int) []string {
@@ -82,7 +82,7 @@ func altered(text string) string {
 	return strings.Join(words, " ")
 }
 
-// realPairs returns pairs of chapters, one of which a later historian took from the other, and pairs from PAN 2013.
+// realPairs returns pairs of a chapter and a later historian's chapter taken from it, and pairs from PAN 2013.
 func realPairs(t *testing.T, n int) (out []twoTexts) {
 	if os.Getenv("CONCORDAT_CORPORA") == "" {
 		t.Log("CONCORDAT_CORPORA names no folder: only made texts are compared")
@@ -114,7 +114,7 @@ func realPairs(t *testing.T, n int) (out []twoTexts) {
 	return out
 }
 
-// TestOneShare: a pair has one share: a check, a batch and a screening agree on it, and it lies within the bounds of the estimate from a
+// TestOneShare: a pair has one share. A check, a batch and a screening agree on it, and it lies within the bounds of the estimate from a
 // partner's answer or a mirror. If these name no source, there is no estimate. The test allows this for one in five pairs that have a
 // share under 0.2 and are reworded from end to end, and for no pair with a larger share.
 func TestOneShare(t *testing.T) {

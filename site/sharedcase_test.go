@@ -60,7 +60,7 @@ func moveCase(t *testing.T, m *sitetest.Member, x store.SharedCase, move retain.
 	return x
 }
 
-// carryOut does a site's pending work: deletions, then the messages about them.
+// carryOut performs a site's pending deletions, and then sends the messages about them.
 func carryOut(t *testing.T, m *sitetest.Member) {
 	t.Helper()
 	for range 3 {
@@ -69,7 +69,7 @@ func carryOut(t *testing.T, m *sitetest.Member) {
 	}
 }
 
-// TestSharedCase: both sites see one case about a later document, and the case is settled once both have decided the same.
+// TestSharedCase: both sites see one case about a later document, and the case is settled once both have made the same decision.
 func TestSharedCase(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	if ofA.ID != ofB.ID || ofA.Side != store.AlertFound || ofB.Side != store.AlertTold || ofA.Task == "" || ofB.Task != "" ||
@@ -186,8 +186,8 @@ func TestCaseDecidedKept(t *testing.T) {
 	_ = b
 }
 
-// TestCaseTerm: after a decision with a term, this site's document is deleted when the term ends, and the partner's copy at once. The
-// partner's own decision in the meantime is carried out but does not end the term.
+// TestCaseTerm: after a decision with a term, this site's document is deleted when the term ends, and the partner's copy is deleted at
+// once. The partner's own decision in the meantime is carried out but does not end the term.
 func TestCaseTerm(t *testing.T) {
 	a, b, ofA, ofB := sharedCase(t, concordat.ShowMetadata)
 	moveCase(t, a, ofA, retain.CaseMove{Decision: concordat.Accepted, After: time.Hour})
@@ -244,7 +244,7 @@ func TestCaseBelowMetadata(t *testing.T) {
 	}
 }
 
-// TestCaseOfOthers: a partner's statement about a case in which it is not involved changes nothing, nor does a meaningless one.
+// TestCaseOfOthers: a partner's statement about a case that does not involve it changes nothing, nor does a meaningless one.
 func TestCaseOfOthers(t *testing.T) {
 	_, b, _, ofB := sharedCase(t, concordat.ShowMetadata)
 	note := func(change func(*concordat.Notice)) *concordat.Notice {

@@ -34,7 +34,7 @@ func ingest(t *testing.T, s *sitetest.Parts, lib concordat.LibraryID, ds ...site
 	}
 }
 
-// TestShortAgainstAllPairs: exactly the pairs of short texts at or above the threshold are found, the same as by measuring all pairs.
+// TestShortAgainstAllPairs: exactly the pairs of short texts at or above the threshold are found, as if all pairs had been measured.
 func TestShortAgainstAllPairs(t *testing.T) {
 	p, err := profile.New(profile.Options{})
 	if err != nil {

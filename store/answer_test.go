@@ -246,7 +246,7 @@ func testAnswerJobs(t *testing.T, p place) {
 	add(doc, told, second)
 	hits(second, told)
 	doc.Told = ""
-	add(doc, hit) // added again without an answer: earlier answers are preserved
+	add(doc, hit) // added again without an answer, which preserves earlier answers
 	hits(second, told)
 	if d, err := db.Answers.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != concordat.ShowMetadata || d.Document != "1" {
 		t.Errorf("got %+v, %v", d, err)

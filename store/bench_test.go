@@ -140,9 +140,9 @@ func BenchmarkTakeMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkEngines measures the store operations of a check and an ingest on both engines. The database is the one at address
-// $CONCORDAT_POSTGRES, in which the benchmark fills a schema; it should be as durable as in production. Without the variable, the
-// PostgreSQL benchmark is skipped.
+// BenchmarkEngines measures the store operations of a check and an ingest on both engines. The database is at address
+// $CONCORDAT_POSTGRES, where the benchmark fills a schema; it should be as durable as in production. Without the variable, the PostgreSQL
+// benchmark is skipped.
 func BenchmarkEngines(b *testing.B) {
 	for _, engine := range []string{"SQLite", "PostgreSQL"} {
 		b.Run("engine="+engine, func(b *testing.B) {

@@ -17,8 +17,8 @@ import (
 	"concordat/store"
 )
 
-// TestFilesPowerLoss cuts the power at every moment while originals are stored and erased, with the process dying now and then: what was
-// stored is there, what was erased is not, and no file has anything but its content.
+// TestFilesPowerLoss cuts the power at every moment while originals are stored and erased, and sometimes kills the process. Stored files
+// are there, erased files are not, and no file has anything but its content.
 func TestFilesPowerLoss(t *testing.T) {
 	type outcome int
 	const (

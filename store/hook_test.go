@@ -110,7 +110,7 @@ func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	return out
 }
 
-// testHookEvents: the end of a task is reported with its cause to those who are permitted to see it.
+// testHookEvents: the end of a task is reported with its cause to the people who are permitted to see it.
 func testHookEvents(t *testing.T, p place) {
 	db, c := openPlace(t, p)
 	ctx := t.Context()

@@ -329,7 +329,7 @@ func emptyPostgres(t *testing.T) *store.DB {
 	return db
 }
 
-// TestLateMigration: a migration is applied even if its number is lower than that of the last migration applied.
+// TestLateMigration: a migration is applied even if its number is lower than the last applied migration's.
 func TestLateMigration(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		must(t, open(t, place, store.Options{}).Close())

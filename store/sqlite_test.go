@@ -214,7 +214,7 @@ func TestCorrupt(t *testing.T) {
 	must(t, db.Close())
 	file, err := os.ReadFile(path)
 	must(t, err)
-	for i := len(file) / 4; i < len(file)*3/4; i++ { // whole pages after those of the schema
+	for i := len(file) / 4; i < len(file)*3/4; i++ { // whole pages after the schema's
 		file[i] = 0xa5
 	}
 	must(t, os.WriteFile(path, file, 0o600))

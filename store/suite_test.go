@@ -12,7 +12,7 @@ import (
 // A place opens the same store at each call. The suite closes every store that it opens.
 type place func(o store.Options) (*store.DB, error)
 
-// runSuite runs the store's conformance suite: the requirements for every database engine. newPlace makes an empty place for one test and
+// runSuite runs the store's conformance suite, which every database engine must pass. newPlace makes an empty place for one test and
 // removes it afterwards.
 func runSuite(t *testing.T, newPlace func(t *testing.T) place) {
 	tests := []struct {
@@ -169,7 +169,7 @@ func openPlace(t *testing.T, p place) (*store.DB, *clock) {
 	return db, c
 }
 
-// allLanes stands for the tasks of every lane.
+// allLanes means the tasks of every lane.
 const allLanes store.Lane = ""
 
 // withLibraries makes libraries with the given ids.

@@ -317,7 +317,7 @@ func testTaskPaging(t *testing.T, p place) {
 			break
 		}
 		queue(t, db, concordat.TaskID(fmt.Sprint("new", n)))
-		if n == 2 { // the row at which the next page starts is removed
+		if n == 2 { // the first row of the next page is removed
 			must(t, db.Checks.DeleteTask(ctx, ts[3].ID))
 		}
 	}

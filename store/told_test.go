@@ -189,7 +189,7 @@ func lose(t *testing.T, db *store.DB, method string) (statements int, err error)
 	}
 }
 
-// filling lists methods that fill an empty store, in an order in which they succeed.
+// filling lists methods that fill an empty store, in an order that succeeds.
 var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginIntake CreateTask PutFindings PutResults PutScore PutAsk
 	PutStanding CreateBatch PutBatchMembers PutCompared PutBatchLeads CreateHook PingHook PutToken AddPartner PutShare
 	AddInvitation AppendAudit PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob

@@ -35,8 +35,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestLeftAloneForAsLongAsAsked: a receiver that requests a pause of a number of seconds gets it, up to six hours. Without a number
-// nothing changes, and no number shortens a pause.
+// TestLeftAloneForAsLongAsAsked: a receiver that requests a pause in seconds gets it, up to six hours. Without a number nothing changes,
+// and no number shortens a pause.
 func TestLeftAloneForAsLongAsAsked(t *testing.T) {
 	asked := make(chan string, 1)
 	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

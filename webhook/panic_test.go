@@ -14,7 +14,7 @@ import (
 	"concordat/webhook"
 )
 
-// panickingStore panics when the end of an attempt is recorded, while it is told to.
+// panickingStore panics when the end of an attempt is recorded, if it is set to do so.
 type panickingStore struct {
 	webhook.Store
 	broken bool

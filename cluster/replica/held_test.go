@@ -38,8 +38,8 @@ func master(t *testing.T, three bool) (*Replica, coord.State) {
 	return r, c.State
 }
 
-// TestLost: if a member's log ends before the last committed record, as after its folder was restored, the member leaves the set. If it
-// is not allowed to leave, it cannot become master. It gets no lease.
+// TestLost: if a member's log ends before the last committed record, for example because its folder was restored, the member leaves the
+// set. If it is not allowed to leave, it cannot become master. It gets no lease.
 func TestLost(t *testing.T) {
 	for name, f := range map[string]Fetch{
 		"shorter":  {Next: 5, LastEpoch: 1},
@@ -64,8 +64,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLeaseShrinks: a lease ends when the follower can leave the set, counted from the last time at which it had everything. The longer
-// ago that was, the shorter the lease.
+// TestLeaseShrinks: a lease ends when the follower can leave the set, counted from when it last had everything. The longer ago that was,
+// the shorter the lease.
 func TestLeaseShrinks(t *testing.T) {
 	r, _ := master(t, false)
 	r.Step(50*time.Millisecond, Contact{Me: "a1"})

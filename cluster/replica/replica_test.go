@@ -116,7 +116,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	}
 }
 
-// TestReplay prints one history, given for example by CONCORDAT_SEED=8 CONCORDAT_VARIANT="two copies".
+// TestReplay prints one history, selected for example by CONCORDAT_SEED=8 CONCORDAT_VARIANT="two copies".
 func TestReplay(t *testing.T) {
 	s := os.Getenv("CONCORDAT_SEED")
 	if s == "" {

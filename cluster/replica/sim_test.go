@@ -121,7 +121,7 @@ type simNode struct {
 	syncing bool
 }
 
-// disk is the files that a node finds when it starts.
+// disk holds the files that a node finds when it starts.
 type disk struct {
 	meta            Meta
 	base, baseEpoch uint64

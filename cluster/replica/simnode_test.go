@@ -10,9 +10,9 @@ import (
 	"concordat/cluster/wal"
 )
 
-// A simulated node and its disk.
+// This file simulates a node and its disk.
 
-// start begins a new life of the node, with only the contents of its disk.
+// start restarts the node with only the contents of its disk.
 func (n *simNode) start() {
 	n.down, n.inc, n.gen, n.syncing = false, n.inc+1, n.gen+1, false
 	n.log = n.log[:n.durable-n.base]
@@ -207,7 +207,7 @@ func (n *simNode) sync() {
 	})
 }
 
-// commits compares the records that the copy considers committed with those that the others committed, and applies them.
+// commits compares the records that the copy considers committed with the ones that the others committed, and applies them.
 func (n *simNode) commits(seq uint64) {
 	w := n.w
 	for s := n.applied + 1; s <= seq; s++ {

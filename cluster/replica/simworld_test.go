@@ -75,7 +75,7 @@ func (n *simNode) reaches() bool {
 	return !n.down && n.paused <= n.w.now && n.cut <= n.w.now && n.w.zkDown <= n.w.now
 }
 
-// watch maintains sessions: a node that is silent for a second loses its session.
+// watch maintains sessions, and ends the session of a node that is silent for a second.
 func (w *world) watch() {
 	for _, n := range w.nodes {
 		switch {

@@ -176,7 +176,7 @@ func TestFlippedAnywhere(t *testing.T) {
 	}
 }
 
-// TestMiddleDamaged flips bits in an older file: the copy cannot be used and is left unchanged.
+// TestMiddleDamaged flips bits in an older file. The copy cannot be used and is left unchanged.
 func TestMiddleDamaged(t *testing.T) {
 	dir, _, _ := small(t, 300)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -67,7 +67,7 @@ func (p *powered) expect(what string, may ...held) {
 
 var poweredOptions = Options{Shard: "00", SegmentBytes: 4 << 10}
 
-// open opens the log, retrying because the process can die meanwhile. From then on, the state that it finds counts.
+// open opens the log, and retries if the process dies. The state that it finds counts afterwards.
 func (p *powered) open(may ...held) {
 	p.t.Helper()
 	for {

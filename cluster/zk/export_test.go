@@ -13,7 +13,7 @@ func DropEvents(s *Session, drop bool) {
 	s.link.deaf.Store(drop)
 }
 
-// ServerOf returns the index of the server to which the session is connected.
+// ServerOf returns the index of the session's current server.
 func ServerOf(s *Session, servers []string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"concordat/internal/zktest"
 )
 
-// timeout is the session timeout in tests: some tests wait three times as long, and a busy machine must not miss it.
+// timeout is the session timeout in tests. Some tests wait three times as long, and a busy machine must still meet it.
 const timeout = 5 * time.Second
 
 // patience is how long tests wait for an event that must happen.

@@ -108,8 +108,8 @@ func stateOf(t *testing.T, db *store.DB) (s batchState) {
 	return s
 }
 
-// TestKilledBatch: a batch killed while it reads, compares or checks continues when the same command is run again. The result is that of
-// an uninterrupted run, and nothing is checked twice.
+// TestKilledBatch: a batch killed while it reads, compares or checks continues when the same command is run again. The result is the same
+// as without the interruption, and nothing is checked twice.
 func TestKilledBatch(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a batch again and again")

@@ -96,8 +96,8 @@ func addAll(t *testing.T, data, table string) totals {
 	return sum
 }
 
-// interruptAdd starts add and signals it once it has acknowledged the first documents. It returns the total number acknowledged and the
-// error with which add ended.
+// interruptAdd starts add and signals it once it has acknowledged the first documents. It returns the total number acknowledged and add's
+// final error.
 func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged map[string]bool, stderr string, err error) {
 	t.Helper()
 	c := program(t, data, "add", "-l", "l", table, "--json")
@@ -135,7 +135,7 @@ func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged
 const bigDocuments = 2000
 
 // TestInterruptedAdd: if add is interrupted or killed in the middle of a big table, the site is consistent and has every acknowledged
-// document. The same command then completes it to the contents of an uninterrupted run.
+// document. The same command then completes the site, with the same contents as after an uninterrupted run.
 func TestInterruptedAdd(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "takes in a big table seven times")

@@ -32,7 +32,7 @@ var (
 	queryBy    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// liveMetrics returns the metrics of a running site and those that appear only with partners, with their labels.
+// liveMetrics returns the metrics of a running site, including the ones that appear only with partners, with their labels.
 func liveMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{"up": {"job", "instance"}}

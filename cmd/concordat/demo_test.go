@@ -44,7 +44,7 @@ type demoSource struct {
 
 type demoPlace struct{ Site, Library, Document string }
 
-// leastFound is the length in code points from which an isolated reused passage must be found; shorter ones are not fingerprinted.
+// leastFound is the minimum length in code points of an isolated reused passage that must be found; shorter ones are not fingerprinted.
 const leastFound = 60
 
 // leastCovered is the share of a passage that its source must cover.
@@ -55,7 +55,7 @@ const leastCovered = 0.9
 const maxHolders = 4
 
 // TestDemo: the demonstration runs from nothing to the page that it promises. Its report finds the passages listed in demo/truth.json in
-// the documents from which they come, and little else, because the words around a quotation join the passages on both sides of it.
+// their source documents, and little else, because the words around a quotation join the passages on both sides of it.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "runs the whole demonstration")
@@ -137,7 +137,7 @@ func TestDemo(t *testing.T) {
 		!strings.HasSuffix(s.Work.Page, "/item/1") || len(s.Work.IDs) != 1 || s.Work.IDs[0].URL != "https://doi.org/10.5072/concordat.demo.1" {
 		t.Errorf("the declaration: %+v", s)
 	}
-	asked, answered := 0, 0 // passages at partners, and those covered
+	asked, answered := 0, 0 // passages at partners, and the covered ones
 	for _, p := range truth.Passages {
 		span, ok := codePoints(text, p.Text)
 		if !ok {

@@ -17,7 +17,7 @@ import (
 	"concordat/internal/scripttest"
 )
 
-// TestDocumentedCommands: every command line of this program in the documents is valid: the command and every flag exist, each flag has a
+// TestDocumentedCommands: every command line of this program in the documents is valid. The command and every flag exist, each flag has a
 // value of its type, and the command takes that number of arguments.
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "../..", "concordat")

@@ -10,7 +10,7 @@ import (
 	"concordat/instance/config"
 )
 
-// TestDoctorNamesPanics: doctor warns of panics counted by the serving process, gives their number and says where to look.
+// TestDoctorNamesPanics: doctor warns of panics counted by the serving process, and states their number and where to look.
 func TestDoctorNamesPanics(t *testing.T) {
 	var d doctor
 	d.panics(&instance.Status{})

@@ -13,8 +13,8 @@ import (
 	"concordat/view"
 )
 
-// TestInbox: the commands list and show, for people and for programs, what other programs sent and the replies to it, and resend replies
-// that were given up.
+// TestInbox: the commands list and show the notifications from other programs and the replies to them, for people and for programs, and
+// resend replies that were given up.
 func TestInbox(t *testing.T) {
 	data := newSite(t)
 	if out, _ := output(t, 0, data, "inbox", "list"); out != "" {

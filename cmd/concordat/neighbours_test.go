@@ -24,9 +24,9 @@ import (
 	"concordat/store"
 )
 
-// TestNeighbours runs the tests of deploy/neighbours in other languages against a served site: those of the OJS plug-in if PHP is
-// installed, those of the InvenioRDM check if CONCORDAT_INVENIO names a Python with InvenioRDM, and those of notifications if
-// CONCORDAT_COARNOTIFY names a Python with coarnotify.
+// TestNeighbours runs the tests of deploy/neighbours in other languages against a served site: the OJS plug-in's if PHP is installed, the
+// InvenioRDM check's if CONCORDAT_INVENIO names a Python with InvenioRDM, and the notifications' if CONCORDAT_COARNOTIFY names a Python
+// with coarnotify.
 func TestNeighbours(t *testing.T) {
 	suite.Rest(t, "runs programs of neighbours")
 	data := newSite(t)

@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// place is the folder of a site on which a test runs commands in this process.
+// place is the folder of a site where a test runs commands in this process.
 type place struct {
 	t   *testing.T
 	dir string
@@ -258,7 +258,7 @@ func TestE1Commands(t *testing.T) {
 	south.command(cli.Misused, "federation", "show", "health")
 }
 
-// begunBefore backdates the first epoch of a federation that p leads and no site has joined to 40 days ago, so that the next epoch can
+// begunBefore backdates the first epoch of a federation, which p leads and no site has joined, to 40 days ago, so that the next epoch can
 // begin.
 func begunBefore(t *testing.T, p place, f string) {
 	t.Helper()

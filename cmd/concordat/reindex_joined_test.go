@@ -72,7 +72,8 @@ type joinedReindex struct {
 	rest chan []byte // rest of its output
 }
 
-// reindex starts a reindex, retrying as needed: a node on a slow machine can lose its session, and then its shards wait for a new master.
+// reindex starts a reindex, retrying as needed, because a node on a slow machine can lose its session, and then its shards wait for a new
+// master.
 func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; {
@@ -89,7 +90,7 @@ func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
 		d := json.NewDecoder(out)
 		began := d.Decode(&r.first)
 		go func() {
-			b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, for whatever reason it ends
+			b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, whatever ends it
 			r.rest <- b
 		}()
 		if began == nil {

@@ -211,7 +211,7 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	if got := p.command(cli.Done, "doctor", "--quick", "--offline"); !strings.Contains(got, "ok       contents") {
 		t.Errorf("a new site: %s", got)
 	}
-	sum := sha256.Sum256([]byte("some text")) // the hash in the name that left gives the file
+	sum := sha256.Sum256([]byte("some text")) // the hash that left puts into the file's name
 	hash := hex.EncodeToString(sum[:])
 	pages := strings.Repeat("5", len(hash)) // pages of a deleted file
 	odd := []string{"thesis.txt", "originals/note.txt", "batches/nobody/index/x", "epochs/health-1/x", "mirrors/health-1/x", "index/01/x",

@@ -96,7 +96,7 @@ func (s *served) until(what string, done func() bool) {
 	}
 }
 
-// reachable makes the site listen for partners, without which it cannot invite any.
+// reachable makes the site listen for partners, so that it can invite them.
 func (p place) reachable() {
 	p.t.Helper()
 	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
@@ -321,7 +321,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if after := north.asked(south.id); after != before {
 		t.Errorf("the owner was asked: %d entries of its audit, want %d", after, before)
 	}
-	// If a partner is named, it knows what the mirror lacks and is asked in place of the mirror.
+	// If a partner is named, it is asked in place of the mirror, because it knows what the mirror lacks.
 	for _, named := range []string{"north/theses", "all"} {
 		asked := north.asked(south.id)
 		if out := south.command(cli.Done, "check", bell, "--partner", named); !strings.Contains(out,

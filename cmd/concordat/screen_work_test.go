@@ -18,7 +18,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// testSite is a folder on which commands are run.
+// testSite is a folder for running commands.
 type testSite struct {
 	t    *testing.T
 	data string
@@ -228,7 +228,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestScreenOnFullDisk fills the disk of the work folder: the screening reports this, and continues once there is space.
+// TestScreenOnFullDisk fills the disk of the work folder. The screening reports this, and continues once there is space.
 func TestScreenOnFullDisk(t *testing.T) {
 	suite.Rest(t, "fills a disk")
 	if runtime.GOOS != "linux" {
@@ -284,7 +284,7 @@ func TestScreenOut(t *testing.T) {
 	s.run(0, "add", "--library", "l", write("=a.txt", "Abstract\n"+x+y+v+w+"\nConclusion\n"+z), write("b<i>.txt", "Abstract\n"+z+"\nConclusion\n"+x+y+v+w+"\nDiscussion\nSomebody had also sorted the maps of the eastern provinces by colour, which pleased nobody at all. "), write("c.txt", "ABSTRACT "+x+y+v+w+" CONCLUSION "+z))
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
-	// The site's key is random and determines whether one sentence counts as edited, which gives 0.89 or 0.90.
+	// The site's key is random and determines whether one sentence counts as edited, so the result is 0.89 or 0.90.
 	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85",
 		"--json")
 	l := typedLines(t, got)

@@ -399,8 +399,8 @@ func (s *killedSite) check(round int) {
 	}
 }
 
-// TestNothingStays kills the site during its work, again and again. Documents deleted afterwards, whether acknowledged before or not,
-// leave no byte in its folder; then doctor finds nothing, and the index and the catalogue agree.
+// TestNothingStays repeatedly kills the site during its work. Documents deleted afterwards, whether acknowledged before or not, leave no
+// byte in its folder; then doctor finds nothing, and the index and the catalogue agree.
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a site many times")

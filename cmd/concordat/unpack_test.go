@@ -28,7 +28,7 @@ const (
 	longestPiece = 8 << 20 // in unpacked bytes
 )
 
-// foundIn lists the places of each marker: the file, and how the marker was packed.
+// foundIn lists the places of each marker, with the file and how the marker was packed.
 type foundIn map[string][]string
 
 func (f foundIn) look(b []byte, place string) {

@@ -83,7 +83,7 @@ func TestS1Crash(t *testing.T) {
 	}
 }
 
-// TestUpdatesDoNotOverlap adds one federation in each of several goroutines: none may be lost.
+// TestUpdatesDoNotOverlap adds one federation in each of several goroutines. None may be lost.
 func TestUpdatesDoNotOverlap(t *testing.T) {
 	path, _ := keystore(t)
 	var wg sync.WaitGroup
@@ -107,7 +107,7 @@ func TestUpdatesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestS1PowerLoss cuts the power before and after each step of writing a new keystore to disk: either the old or the new keystore is
+// TestS1PowerLoss cuts the power before and after each step of writing a new keystore to disk. Either the old or the new keystore is
 // found, and always the new one once Replace has reported success.
 func TestS1PowerLoss(t *testing.T) {
 	path, _ := keystore(t)

@@ -12,7 +12,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestS1OnTheDisk is like TestS1PowerLoss with the system's own calls: everything written by Replace is found after a power failure.
+// TestS1OnTheDisk is like TestS1PowerLoss with the system's own calls. Everything written by Replace is found after a power failure.
 func TestS1OnTheDisk(t *testing.T) {
 	if !powertest.Alone(t) {
 		return
@@ -30,9 +30,9 @@ func TestS1OnTheDisk(t *testing.T) {
 	}
 }
 
-// TestPowerLoss cuts the power at every moment while a keystore is replaced, and sometimes kills the process: the last keystore written
-// is found complete, or the one being written. A keystore that a process has read counts too, since the process might have told others
-// its keys.
+// TestPowerLoss cuts the power at every moment while a keystore is replaced, and sometimes kills the process. Afterwards, either the last
+// keystore written or the one being written is complete. A keystore that a process has read counts too, since the process might have told
+// others its keys.
 func TestPowerLoss(t *testing.T) {
 	content := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, 100*i) }
 	powertest.Replaces(t, suite.Rounds(6, 60), 8, func(dir string, version int) error {

@@ -1,5 +1,5 @@
 // Package repository implements the small repository of the demonstration. It serves four works by OAI-PMH as Dublin Core, each with a
-// page that links to its text (Signposting). Open repository.go. It is intended only for the demonstration on one machine: it lists
+// page that links to its text (Signposting). Open repository.go. It is intended only for the demonstration on one machine, so it lists
 // everything on one page and ignores dates.
 package repository
 

@@ -1,6 +1,6 @@
-// Check reads the files of deploy/ with the parsers and linters of the programs that they are for: alert rules and the
-// dashboard's expressions with Prometheus's, the container file with BuildKit's, the compose file with Compose's, the
-// chart with Helm's linter and engine. It is a module of its own, so that the program needs none of them.
+// Check reads the files of deploy/ with the parsers and linters of the programs that use them: Prometheus's for alert rules and the
+// dashboard's expressions, BuildKit's for the container file, Compose's for the compose file, and Helm's linter and engine for the chart.
+// It is a separate module, so that the product needs none of these programs.
 //
 //	go -C deploy/check run . ..
 package main
@@ -85,7 +85,7 @@ func dashboard(path string) (string, error) {
 	n := 0
 	for _, p := range board.Panels {
 		for _, t := range p.Targets {
-			// Grafana puts a regular expression in the variable's place.
+			// Grafana replaces the variable with a regular expression.
 			if _, err := promql.ParseExpr(strings.ReplaceAll(t.Expr, "$instance", ".*")); err != nil {
 				return "", fmt.Errorf("%s: %s: %w", p.Title, t.Expr, err)
 			}
@@ -138,7 +138,7 @@ func compose(path string) (string, error) {
 	return fmt.Sprintf("Compose loads project %s with %d services and %d volumes", p.Name, len(p.Services), len(p.Volumes)), nil
 }
 
-// sets are values with which the chart of a site is rendered, besides those that it comes with.
+// sets are values for rendering a site's chart, in addition to its defaults.
 var sets = []string{"", `
 url: https://x.example
 federationPort: 8421
@@ -148,7 +148,7 @@ ingress: {enabled: true, className: nginx}
 storage: {className: fast}
 `}
 
-// screenSets are those of the chart of a screening.
+// screenSets are values for rendering a screening's chart.
 var screenSets = []string{"", `
 job: shingles
 splits: 100
@@ -157,8 +157,8 @@ flags: {map: --modulus 8, pair: --threshold 0.5}
 
 func chart(dir string) (string, error) { return charted(dir, sets) }
 
-// jobs holds the chart of a screening, besides, to the types of the Kubernetes API: no field that they lack, no value of
-// another type.
+// jobs checks the chart of a screening, and decodes its jobs as types of the Kubernetes API, refusing unknown fields and values of the
+// wrong type.
 func jobs(dir string) (string, error) {
 	said, err := charted(dir, screenSets)
 	if err != nil {
@@ -224,7 +224,7 @@ func charted(dir string, sets []string) (string, error) {
 	return fmt.Sprintf("Helm lints and renders it with %d sets of values (%d notes)", len(sets), notes), nil
 }
 
-// render calls each with the objects that the chart gives.
+// render calls each for every object that the chart produces.
 func render(dir string, values map[string]any, each func(kind, text string) error) error {
 	c, err := loader.LoadDir(dir)
 	if err != nil {

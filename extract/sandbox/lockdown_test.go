@@ -122,14 +122,14 @@ func escape(bystander string) {
 	fmt.Println("work:", sum == 20<<20 && flags == 0 && self == 0)
 }
 
-// setting is the environment of a child: the user who starts it, and whether the system lets it create namespaces.
+// setting describes a child's environment by the user who starts it and by whether the system lets it create namespaces.
 type setting struct {
 	name       string
 	user       int
 	namespaces bool
 }
 
-// settings returns the available settings: for root, those of root and of nobody; for other users, those of the user who runs the test.
+// settings returns the available settings: for root, root's and nobody's; for other users, the setting of the user who runs the test.
 func settings() []setting {
 	if os.Getuid() == 0 {
 		return []setting{{"root with namespaces", 0, true}, {"nobody with namespaces", 65534, true}, {"nobody without", 65534, false}}
@@ -137,7 +137,7 @@ func settings() []setting {
 	return []setting{{"with namespaces", os.Getuid(), true}, {"without", os.Getuid(), false}}
 }
 
-// as makes cmd a process in the setting. A child without namespaces is not told to create them, as after the kernel refused.
+// as makes cmd a process in the setting. A child without namespaces is not told to create them, as if the kernel had refused.
 func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.Env = []string{"GORACE=" + os.Getenv("GORACE")}

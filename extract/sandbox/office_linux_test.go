@@ -21,7 +21,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// standIn is the name of LibreOffice's executable, under which the test binary replaces it.
+// standIn is the name of LibreOffice's executable, which the test binary takes to replace it.
 const standIn = "soffice.bin"
 
 func init() {

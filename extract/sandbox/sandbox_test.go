@@ -102,7 +102,7 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestPDFInside submits PDFs in other files: a child without PDFium passes them to a child with it.
+// TestPDFInside submits PDFs in other files. A child without PDFium passes them to a child with it.
 func TestPDFInside(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 10})
 	pdf := mixedPDF()
@@ -158,7 +158,7 @@ func TestPDFInside(t *testing.T) {
 	}
 }
 
-// TestNoChildTooMany counts the waiting children: none wait after the last announced file, and none with PDFium before a PDF arrives.
+// TestNoChildTooMany counts the waiting children. None wait after the last announced file, and none with PDFium before a PDF arrives.
 func TestNoChildTooMany(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 3})
 	text, pdf := write(t, "a.txt", "word"), write(t, "a.pdf", mixedPDF())

@@ -27,7 +27,7 @@ func TestPadded(t *testing.T) {
 	}
 }
 
-// TestOrder: a key always gives the same permutation, and other keys give different ones.
+// TestOrder: a key always yields the same permutation, and other keys yield different ones.
 func TestOrder(t *testing.T) {
 	seen := map[int]bool{}
 	for k := range 50 {

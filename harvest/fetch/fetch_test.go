@@ -102,8 +102,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPolite: requests to a host are separated by the client's pause or, if it is longer, that of robots.txt; addresses for programs are
-// exempt from robots.txt.
+// TestPolite: requests to a host are separated by the client's pause or the one in robots.txt, whichever is longer; addresses for
+// programs are exempt from robots.txt.
 func TestPolite(t *testing.T) {
 	var agents []string
 	s := serve(t, map[string]http.HandlerFunc{"/a": func(rw http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func TestPolite(t *testing.T) {
 	}
 }
 
-// TestPost: a post observes the host's pause, including that of robots.txt, and returns the status of the answer.
+// TestPost: a post observes the host's pause, including the one in robots.txt, and returns the status of the answer.
 func TestPost(t *testing.T) {
 	code, got := http.StatusAccepted, ""
 	s := serve(t, map[string]http.HandlerFunc{"/a": says("a"), "/robots.txt": says("User-agent: *\nCrawl-delay: 3\n"),

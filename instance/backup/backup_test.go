@@ -116,7 +116,7 @@ func TestDamage(t *testing.T) {
 	file := filepath.Join(dir, backup.Originals, hash[:2], hash[2:4], hash)
 	for name, c := range map[string]struct {
 		path    string
-		change  func(string) string // empty: the file is removed
+		change  func(string) string // the file is removed if the result is empty
 		wholly  bool                // whether the error concerns the backup as a whole
 		restore error
 	}{
@@ -211,7 +211,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseFile reads the lines of a list: a path never leaves its folder.
+// FuzzParseFile reads the lines of a list; a path never leaves its folder.
 func FuzzParseFile(f *testing.F) {
 	zeros := strings.Repeat("0", 64)
 	for _, s := range []string{zeros + "  a/b", zeros + "  ../a", zeros + "  /a", zeros + "  a//b", zeros + "  C:\\a", "", zeros} {

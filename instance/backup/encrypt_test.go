@@ -168,7 +168,7 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// TestEncryptionChanges goes from a plain backup to an encrypted one, to other recipients and back: each backup replaces the previous one
+// TestEncryptionChanges goes from a plain backup to an encrypted one, to other recipients and back. Each backup replaces the previous one
 // completely.
 func TestEncryptionChanges(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
@@ -219,7 +219,7 @@ func TestEncryptedDamage(t *testing.T) {
 	list, contents := filepath.Join(dir, m.State, "files.sha256"), filepath.Join(dir, m.State, "contents.age")
 	for name, c := range map[string]struct {
 		path   string
-		change func(string) string // empty: the file is removed
+		change func(string) string // the file is removed if the result is empty
 		wholly bool                // no file can be trusted
 		opens  bool                // whether the list of contents is readable
 	}{

@@ -73,7 +73,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKeysRoundTrip: each default has the form in which values are printed, and setting a printed value changes nothing.
+// TestKeysRoundTrip: each default has the form of printed values, and setting a printed value changes nothing.
 func TestKeysRoundTrip(t *testing.T) {
 	for _, k := range keys {
 		c := Default()
@@ -457,7 +457,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// TestDocument: the document agrees with the code: the table between the marks is the one generated from the keys, and the example loads.
+// TestDocument: the document agrees with the code. The table between the marks is the one generated from the keys, and the example loads.
 func TestDocument(t *testing.T) {
 	const path = "../../doc/config.md"
 	doc, err := os.ReadFile(path)

@@ -21,7 +21,7 @@ var source string
 const run = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"]})
 	.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => n.target.join(" ") + ": " + n.html.slice(0, 200))}))))`
 
-// Violations returns the faults of the page shown by the browser of ctx, one line per element.
+// Violations returns the accessibility faults of the page in ctx's browser, one line per element.
 func Violations(ctx context.Context) ([]string, error) {
 	var answer string
 	err := chromedp.Run(ctx, chromedp.Evaluate(source+";0", nil), chromedp.Evaluate(run, &answer,

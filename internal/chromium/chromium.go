@@ -66,8 +66,8 @@ func needed(t testing.TB) string {
 	return path
 }
 
-// Complaints collects, from now on, exceptions, console and log messages, dialogs, and requests to addresses that begin with none of the
-// given ones. It ignores a page's missing icon.
+// Complaints starts collecting exceptions, console and log messages, dialogs, and requests to addresses without any of the given
+// prefixes. It ignores a page's missing icon.
 func Complaints(ctx context.Context, addresses ...string) func() []string {
 	var mu sync.Mutex // events arrive while a test reads earlier ones
 	var out []string

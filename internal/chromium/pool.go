@@ -15,7 +15,7 @@ import (
 // Pool reuses browsers for the tests of a process, since starting one takes longer than most pages. A browser shows one test's window at
 // a time, because animations stop in a window hidden by another. Each window has its own cookies and storage. The zero value is ready and
 // safe for concurrent use; Close it after the tests. A test that changes browser-wide settings, for example the download folder, needs
-// its own browser: see the function [Window].
+// its own browser; see the function [Window].
 type Pool struct {
 	mu   sync.Mutex
 	idle []browser

@@ -207,7 +207,7 @@ func live(t *testing.T, s *suite) {
 	s.until(t, b, "a told more", func(v coord.View) bool { return v.Live["a"] == n })
 	must(t, a.Close())
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
-	// Announcing the same node again gives a different incarnation.
+	// Announcing the same node again yields a different incarnation.
 	if again := s.announce(t, s.join("a"), "a"); again == me {
 		t.Errorf("incarnation %s came back", again)
 	}

@@ -54,7 +54,7 @@ func open(tb testing.TB, path string) io.Reader {
 	return f
 }
 
-// Lines calls each with the decompressed lines of a file below Dir until it returns false.
+// Lines calls each for every decompressed line of a file below Dir, until each returns false.
 func Lines(tb testing.TB, path string, each func(line string) bool) {
 	tb.Helper()
 	sc := bufio.NewScanner(open(tb, path))

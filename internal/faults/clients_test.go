@@ -21,7 +21,7 @@ const (
 	readEvery = 30 * time.Millisecond // time between two reads from one node
 	writeWait = 10 * time.Second
 	readWait  = 12 * time.Second
-	maxDocs   = 40 // documents that a writer creates before only one in four operations creates another
+	maxDocs   = 40 // once a writer has this many documents, only one operation in four creates another
 )
 
 // clients write, delete and read documents until they are stopped.
@@ -124,7 +124,7 @@ func (c *clients) note(doc string) {
 	}
 }
 
-// read queries one node as long as its process is running.
+// read queries one node while its process is running.
 func (c *clients) read(n coord.NodeID, r *rand.Rand) {
 	for c.pause(readEvery) {
 		if c.p.down(n) {

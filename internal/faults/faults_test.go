@@ -30,7 +30,7 @@ const (
 	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // kinds of faults, separated by commas; default: all
 	seedEnv    = "CONCORDAT_FAULTS_SEED"    // first seed, so that several calls can run in parallel; default 1
 	timeoutEnv = "CONCORDAT_FAULTS_TIMEOUT" // session timeout, default 4s
-	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // set in the child process: its run
+	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // run of the child process; set only there
 )
 
 // run is one life of a cluster; everything random in it depends on the seed.
@@ -41,13 +41,13 @@ type run struct {
 	Rounds   int
 	Timeout  time.Duration
 	Kinds    []string
-	History  string // file; empty: history not stored
+	History  string // file; empty if the history is not stored
 	Program  string // program of served sites
 	Cache    string // its folder for compiled parts
 	Previous string // program to upgrade from
 }
 
-// result is a run and its outcome: one line of the file of results.
+// result is a run and its outcome, one line of the results file.
 type result struct {
 	Run     run
 	Verdict *verdict
@@ -58,7 +58,7 @@ type result struct {
 const longRounds = 12 // rounds per run
 
 // TestFaults breaks a cluster of real processes for a few rounds, or for the number set by CONCORDAT_FAULTS, in lives of longRounds
-// rounds; their seeds continue from those in the file of results.
+// rounds; their seeds continue after the ones in the results file.
 func TestFaults(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		inside(t, words)
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 	long(t, run{}, faultKinds)
 }
 
-// long adds rounds to those of earlier calls.
+// long continues the rounds of earlier calls.
 func long(t *testing.T, base run, kinds []string) {
 	todo, err := strconv.Atoi(os.Getenv(roundsEnv))
 	dir := os.Getenv(keepEnv)
@@ -190,7 +190,7 @@ func (l *lines) Write(b []byte) (int, error) {
 func begin(t *testing.T) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(3) // nobody is waiting any more
+		os.Exit(3) // the parent process has ended
 	}()
 	if err := private(); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func opened(t *testing.T, r run) *history {
 		})
 		h = newHistory(f)
 	}
-	b, _ := json.Marshal(r) // as it was given
+	b, _ := json.Marshal(r) // as given
 	h.add(entry{Kind: "run", Words: string(b)})
 	return h
 }

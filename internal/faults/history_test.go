@@ -40,7 +40,7 @@ type entry struct {
 
 	// These fields describe a run, a fault or a note.
 	Words string              `json:",omitempty"`
-	Leads []concordat.ShardID `json:",omitempty"` // shards of which the failing node is the master, as far as known
+	Leads []concordat.ShardID `json:",omitempty"` // shards known to have the failing node as master
 	Alone bool                `json:",omitempty"` // everything had recovered from earlier faults
 }
 
@@ -129,8 +129,8 @@ func value(e *entry) int {
 	return e.Rev
 }
 
-// allowed returns the values that a read lasting from from until to may find: the result of the last write acknowledged before it began,
-// or of any later write.
+// allowed returns the values that a read between from and to may find: the result of the last write acknowledged before it began, or of
+// any later write.
 func (w writes) allowed(from, to time.Duration) map[int]bool {
 	out := map[int]bool{0: true}
 	for i := range w {

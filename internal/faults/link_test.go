@@ -16,7 +16,7 @@ import (
 // trouble describes how a bad link treats the frames that cross it, in either direction.
 type trouble struct {
 	Drop, Double float64       // probabilities
-	Late         time.Duration // a frame is delayed by up to this, so that frames overtake each other
+	Late         time.Duration // maximum delay of a frame, so that frames overtake each other
 }
 
 // badLink connects a machine to the bridge by two devices of this process, which passes frames between them.

@@ -22,13 +22,13 @@ import (
 // nemesis causes random faults.
 type nemesis struct {
 	p     *place
-	site  *served // nil: the nodes are bare
+	site  *served // nil if the nodes are bare
 	r     *rand.Rand
 	kinds []string // kinds of faults to choose from
 	heals []func() // functions that end the current faults
 }
 
-// faultKinds are all kinds of faults; those listed twice occur twice as often.
+// faultKinds are all kinds of faults; kinds listed twice occur twice as often.
 var faultKinds = []string{
 	"kill-master", "kill-master", "kill", "kill-two", "kill-all", "kill-everything",
 	"stop-master", "stop-master", "stop", "stop-short",
@@ -40,8 +40,8 @@ var faultKinds = []string{
 	"move",
 }
 
-// servedKinds are the kinds of faults of served sites: those above, and faults of a database, of machines whose disk or clock was reset,
-// and of operators.
+// servedKinds are the kinds of faults of served sites: the kinds above, and faults of a database, of machines whose disk or clock was
+// reset, and of operators.
 var servedKinds = append([]string{"store-kill", "store-kill", "store-stop", "store-stop", "cut-store", "snapshot", "snapshot",
 	"snapshot-first", "end", "clock", "clock", "clock-all", "token", "lossy", "lossy-all"}, faultKinds...)
 

@@ -92,7 +92,7 @@ func (n *network) set(from, to string, cut bool) {
 	}
 }
 
-// cut cuts or restores what a machine sends to others, receives from them, or both.
+// cut cuts or restores the traffic from a machine to others, from them to it, or both.
 func (n *network) cut(machine string, others []string, out, in, cut bool) {
 	for _, o := range others {
 		if out {

@@ -41,7 +41,7 @@ type nodeSpec struct {
 	Zookeeper []string
 	Site      concordat.SiteID
 	Scheme    concordat.Scheme
-	Root      string        // root of the znodes; empty: chosen by the site
+	Root      string        // root of the znodes; chosen by the site if empty
 	Skew      time.Duration // error of the node's clock
 	Timeout   time.Duration
 }
@@ -137,7 +137,8 @@ type found struct {
 	Docs     map[string]int
 	Complete bool
 	Missing  []concordat.ShardID `json:",omitempty"`
-	// For a copy: texts that do not belong to their revision, and documents that are missing from the index or should not be in it.
+	// Wrong lists, for a copy, texts that do not belong to their revision, and documents that are missing from the index or should not be
+	// in it.
 	Wrong []string `json:",omitempty"`
 }
 

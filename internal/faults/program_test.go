@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// programEnv is the path of a program concordat to run instead of building one; previousEnv is a commit, or such a program, from which
-// TestUpgrade upgrades.
+// programEnv is the path of a program concordat to run instead of building one; previousEnv is a commit, or such a program, for
+// TestUpgrade to upgrade from.
 const (
 	programEnv  = "CONCORDAT_FAULTS_PROGRAM"
 	previousEnv = "CONCORDAT_FAULTS_PREVIOUS"
 )
 
-// clockEnv is the file that sets the clock of a program built by build: the number of seconds that it is ahead, as a little-endian 64-bit
-// integer.
+// clockEnv names the file that sets the clock of a program built by build. It contains the number of seconds by which the clock is ahead,
+// as a little-endian 64-bit integer.
 const clockEnv = "CONCORDAT_FAULTS_CLOCK"
 
 // clockSource is added to the program's package time. The monotonic clock remains correct, as when an operator or a time server sets a

@@ -28,7 +28,7 @@ const (
 	servedThink   = 120 * time.Millisecond
 	servedWrite   = 30 * time.Second
 	servedRead    = 60 * time.Second
-	servedDocs    = 12 // documents that a writer creates before only one in four operations creates another
+	servedDocs    = 12 // once a writer has this many documents, only one operation in four creates another
 )
 
 // users write, delete and check documents through a site's API until they are stopped.
@@ -70,8 +70,8 @@ func (u *users) pause(d time.Duration) bool {
 	}
 }
 
-// spare keeps new requests away from a node and waits until the open ones are answered, as a load balancer does before a node is
-// stopped, or sends requests there again. Checks that were submitted there may still be running.
+// If away is set, spare keeps new requests from a node and waits until the open ones are answered, as a load balancer does before a node
+// is stopped; otherwise, it sends requests there again. Checks that were submitted there may still be running.
 func (u *users) spare(n coord.NodeID, away bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -159,7 +159,7 @@ func (u *users) write(number int, r *rand.Rand) {
 	}
 }
 
-// read checks some documents at one node as long as its process is running.
+// read checks some documents at one node while its process is running.
 func (u *users) read(n coord.NodeID, r *rand.Rand) {
 	for u.pause(2 * servedThink) {
 		all := u.all()

@@ -36,7 +36,7 @@ const (
 	apiToken     = "ct_faults_faults_faults_faults_faults_faults"
 )
 
-// served is a site as users run it: concordat serve on each machine, and a PostgreSQL server on its own machine.
+// served is a site as users run it, with concordat serve on each machine and a PostgreSQL server on its own machine.
 type served struct {
 	*place
 	programs map[coord.NodeID]string // changed only while the node is stopped
@@ -200,7 +200,7 @@ func TestServed(t *testing.T) {
 	long(t, base, servedKinds)
 }
 
-// missingServed is missing for served sites.
+// missingServed is like missing, but for served sites.
 func missingServed() string {
 	if why := missing(); why != "" {
 		return why
@@ -241,7 +241,7 @@ func insideServed(t *testing.T, words string) {
 	finished(t, r, s.place, start)
 }
 
-// collect checks, at each node, everything ever written: one text of many documents at a time.
+// collect checks everything ever written at each node, in texts of many documents each.
 func (s *served) collect(docs []string) {
 	s.t.Helper()
 	s.settle()
@@ -465,7 +465,7 @@ func (d *database) running() *exec.Cmd {
 	}
 }
 
-// signal sends a signal to the server and its processes, each of which is in its own group.
+// signal sends a signal to the server and to its processes, each of them in its own group.
 func (d *database) signal(sig syscall.Signal) {
 	cmd := d.running()
 	if cmd == nil {

@@ -30,7 +30,7 @@ import (
 
 const (
 	copies    = 3
-	diskBytes = 96 << 20 // for each node: a file system in memory
+	diskBytes = 96 << 20 // size of each node's file system, which is in memory
 	lowWater  = 8 << 20
 	patience  = 3 * time.Minute // time limit for complete recovery
 )
@@ -86,7 +86,7 @@ func nodeNames(n int) (out []coord.NodeID) {
 	return out
 }
 
-// newMachines starts the nodes' machines, the machines with ZooKeeper, and further machines without anything.
+// newMachines starts the nodes' machines, the machines with ZooKeeper, and further machines without any software.
 func newMachines(t testing.TB, nodes int, more []string, timeout time.Duration, h *history) *place {
 	p := &place{t: t, dir: t.TempDir(), timeout: timeout, names: nodeNames(nodes), disks: diskBytes, h: h,
 		running: map[coord.NodeID]*process{}, stopped: map[coord.NodeID]bool{}, news: make(chan struct{})}
@@ -443,7 +443,7 @@ func (p *place) keepLogs(prefix string) {
 	}
 }
 
-// shardsOf returns the shards of which the node is the master.
+// shardsOf returns the shards that have the node as master.
 func (p *place) shardsOf(n coord.NodeID) (out []concordat.ShardID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -72,7 +72,7 @@ func insideUpgrade(t *testing.T, words string) {
 	}
 }
 
-// downgrade starts the old program on a node: it serves, or ends and names both versions.
+// downgrade starts the old program on a node. It must serve, or name both versions and end.
 func (s *served) downgrade(n coord.NodeID, old string) {
 	s.t.Helper()
 	s.end(n)

@@ -78,7 +78,7 @@ func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *fed
 	return f
 }
 
-// Answer makes a answer queries for site i from now on.
+// Answer sets the answerer of site i.
 func (f *Federation) Answer(i int, a concordat.Answerer) { f.Sites[i].Answer(a) }
 
 // ID returns the identity of site i.
@@ -123,7 +123,7 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	return s
 }
 
-// Serve starts serving the site at a new address with its own Epochs and an answerer, and returns it.
+// Serve starts the site at a new address with its own Epochs and the given answerer, and returns it.
 func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o federation.ServerOptions) *Site {
 	t.Helper()
 	v := NewSite(t, "")
@@ -135,7 +135,7 @@ func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o f
 	return v
 }
 
-// Answer makes a answer queries for the site from now on.
+// Answer sets the answerer of the site.
 func (s *Site) Answer(a concordat.Answerer) { s.answerer.set(a) }
 
 // Member returns the site as seen by others.
@@ -209,7 +209,7 @@ type Roster struct {
 
 var _ federation.Roster = (*Roster)(nil)
 
-// NewRoster returns the roster of a new site without partners, which is reached at url.
+// NewRoster returns the roster of a new site without partners, reachable at url.
 func NewRoster(t testing.TB, url string) *Roster {
 	t.Helper()
 	id, err := crypto.New(time.Now(), rand.Reader)
@@ -320,7 +320,7 @@ func (k *Epochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return s, ok
 }
 
-// Give provides a member with the bytes of a grant; nil revokes the grant.
+// Give stores the bytes of a member's grant; nil revokes the grant.
 func (k *Epochs) Give(to concordat.SiteID, grant []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

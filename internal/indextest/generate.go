@@ -15,7 +15,7 @@ const (
 	Scheme = concordat.Scheme("test@0123456789abcdef")
 )
 
-// Generator generates documents whose fingerprints are near each other, so that queries have answers. The same seed gives the same
+// Generator generates documents whose fingerprints are near each other, so that queries have answers. The same seed yields the same
 // documents.
 type Generator struct {
 	r     *rand.Rand

@@ -1,5 +1,5 @@
-// Package indextest expresses the contract of a concordat.Index by a test suite that every implementation must pass, and by Oracle, an
-// implementation so simple that it can be verified by reading.
+// Package indextest contains the contract of a concordat.Index, as a test suite that every implementation must pass, and Oracle, an
+// implementation simple enough to verify by reading.
 package indextest
 
 import (
@@ -152,8 +152,7 @@ func (o *Oracle) holders(f concordat.Fingerprint) int {
 	return n
 }
 
-// Reaches reports whether a probe finds g from f, following the definition: some band is equal, or, with ProbeOne, differs in one of its
-// five nibbles.
+// Reaches reports whether a probe for f finds g, by definition: some band is equal or, with ProbeOne, differs in one of its five nibbles.
 func Reaches(p concordat.Probe, f, g concordat.Fingerprint) bool {
 	for band := range concordat.Bands {
 		differing := 0

@@ -20,7 +20,7 @@ type Subject struct {
 	Open func(t *testing.T) concordat.Index
 	// Reopen closes the index and opens it again from its stored data; nil if it stores none.
 	Reopen func(t *testing.T, x concordat.Index) concordat.Index
-	// Disturb does something that must not change any answer, for example a merge; nil: nothing.
+	// Disturb, if not nil, does something that must not change any answer, for example a merge.
 	Disturb func(t *testing.T, x concordat.Index)
 	// Also returns another way to query x, which must give the same answers; nil if there is no other way.
 	Also func(x concordat.Index) concordat.Matcher

@@ -56,7 +56,7 @@ func (g *Generator) Terms() []concordat.TermCount {
 	return out
 }
 
-// Cells returns the cells of a text, only a few of them frequent, or nil for unknown.
+// Cells returns the cells of a text, only a few of them frequent, or nil if unknown.
 func (g *Generator) Cells() []concordat.Cell {
 	if g.words.IntN(4) == 0 {
 		return nil
@@ -169,7 +169,7 @@ func (o *Oracle) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 func score(length int, doc []concordat.TermCount, window []concordat.WeightedTerm, average float64) float64 {
 	const k1, b = 1.2, 0.75
 	length = min(length, 1<<18-1)
-	unit := 1 // value of the lowest of the four digits kept
+	unit := 1 // place value of the last of the four kept digits
 	for length/unit >= 16 {
 		unit *= 2
 	}
@@ -225,7 +225,7 @@ func (s *Subject) texts(t *testing.T) {
 	s.sameText(t, x, o, g.TextQuery(3)) // a query without content
 	for i := range 50 {
 		p := g.Profile(concordat.LibraryID(fmt.Sprintf("lib%d", i%4)), concordat.DocumentID(fmt.Sprintf("d%02d", i)), 2)
-		if i%2 == 0 { // all alike: the order of identities decides
+		if i%2 == 0 { // all alike, so the order of identities decides
 			p.Terms, p.Cells = []concordat.TermCount{{Term: term(0), Count: 2}}, []concordat.Cell{cell(0)}
 		} else if i%3 == 0 { // without a word, and known to have no cells
 			p.Terms, p.Cells = nil, []concordat.Cell{}

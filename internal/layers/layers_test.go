@@ -123,7 +123,7 @@ var allowed = map[string][]string{
 		"report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/inbox", "web/pages", "web/pages/accounts", "web/pages/admin",
 		"web/pages/partners", "web/pages/settings", "web/platforms", "webhook"},
-	// Packages shared by commands. Of the product, cmd/cli may know only what flags and exit codes need.
+	// Packages shared by commands. cmd/cli may import from the product only what flags and exit codes need.
 	"view":                {"", "site/batch", "store"},
 	"cmd/cli":             {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
 	"cmd/parallel":        {"screen"},
@@ -182,7 +182,7 @@ var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minh
 	"webhook/outbound", "harvest/landing", "harvest/sitemap", "harvest/xmltree"}
 
 var impure = map[string]string{
-	"segment/chinese.go": "os", // the segmenter needs its dictionaries as files: memory files
+	"segment/chinese.go": "os", // the segmenter needs its dictionaries as files, here in memory
 }
 
 // modulePath returns the module's path from go.mod.

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxReached   = 60  // maximum number of methods callable on one value: its own and those of embedded types
+	maxReached   = 60  // maximum number of methods callable on one value, including methods of embedded types
 	maxInterface = 8   // maximum number of methods of an interface, including embedded ones
 	leastTested  = 0.1 // minimum ratio of test lines to code lines in a folder with at least largeFolder lines
 	largeFolder  = 1000
 )
 
-// Rooms built before the limits, and the limits that apply to them instead. Lower a number when a room improves.
+// These predate the limits, and have these limits instead. Lower a number when a room improves.
 var (
 	reached = map[string]int{
 		"cluster.Alone": 85, "cluster.Copy": 65, "cluster.Node": 75, "cmd/concordat.app": 95,
@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// TestReach: no value is a hub. A value has few enough methods to know, as does an interface.
+// TestReach: no value is a hub. Each value and each interface has few enough methods to know them all.
 func TestReach(t *testing.T) {
 	types := typesOf(sources(t))
 	used := map[string]bool{}
@@ -52,7 +52,7 @@ func TestReach(t *testing.T) {
 	}
 	for name, d := range types {
 		if strings.HasPrefix(name, "internal/") {
-			continue // shared by tests: a whole site in one value
+			continue // tests share this whole site in one value
 		}
 		methods := map[string]bool{}
 		d.collect(types, methods, map[string]bool{})

@@ -69,7 +69,7 @@ func (p *Platform) report(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, http.StatusCreated, one)
 }
 
-// wrong returns the faults in a report that a platform would find.
+// wrong returns the faults that a platform would find in a report.
 func (r Report) wrong() string {
 	text := func(k string) string { s, _ := r[k].(string); return s }
 	if text("assetId") == "" || text("type") == "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // Launch makes the browser sign in to the tool with the claims of a launch, overridden by the given ones, and returns the answer to the
-// last step. Unless nil, change can modify the form sent in that step.
+// last step. If change is not nil, it can modify the form sent in that step.
 func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[string]any, change func(url.Values)) *http.Response {
 	p.t.Helper()
 	at, form := p.Leave(browser, loginURL, claims)
@@ -72,7 +72,7 @@ var page = template.Must(template.New("").Parse(`<!doctype html><title>platform<
 // Next sets the claims of the next launch, for a browser that opens LoginAt itself.
 func (p *Platform) Next(claims map[string]any) { p.with(func() { p.pending = claims }) }
 
-// LoginAt returns the address at which a browser starts a launch.
+// LoginAt returns the address where a browser starts a launch.
 func (p *Platform) LoginAt(loginURL string) string {
 	return loginURL + "?" + url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"}, "client_id": {Client}}.Encode()
 }

@@ -47,7 +47,7 @@ type Platform struct {
 	changed chan struct{} // closed and replaced on every report
 	tokens  map[string][]string
 	handler map[string]string // address by type of notice
-	failing map[string]int    // number of 503 answers still to give, by path
+	failing map[string]int    // number of 503 answers still due, by path
 	moved   map[string]string // target of a file's redirect, by path
 	seen    map[string]int    // number of requests by path
 	jti     map[string]bool
@@ -89,10 +89,10 @@ func New(t testing.TB) *Platform {
 	return p
 }
 
-// AuthURL returns the address at which browsers sign in.
+// AuthURL returns the browsers' sign-in address.
 func (p *Platform) AuthURL() string { return p.URL + "/auth" }
 
-// TokenURL returns the address at which tokens are issued.
+// TokenURL returns the address that issues tokens.
 func (p *Platform) TokenURL() string { return p.URL + "/token" }
 
 // KeysURL returns the address of the platform's keys.

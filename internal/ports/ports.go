@@ -11,8 +11,8 @@ import (
 )
 
 // Ports come in blocks from first to end, below the ports that Linux (from 32,768) and other systems (from 49,152) assign when any port
-// will do, including for client connections. The package listens at a block's first port as long as the others are in use, so that no
-// other process takes the same block.
+// will do, including for client connections. While a block is in use, the package listens at its first port, so that no other process
+// takes the block.
 const first, end, block = 12_000, 32_000, 64
 
 // Free returns n consecutive ports, fewer than 64, that belong to the caller until the test ends.
@@ -26,7 +26,7 @@ func Free(t testing.TB, n int) []int {
 	return ports
 }
 
-// Take is like Free without a test: the ports belong to the caller until release is called.
+// Take is like Free without a test; the ports belong to the caller until release is called.
 func Take(n int) (ports []int, release func(), err error) {
 	if n >= block {
 		return nil, nil, fmt.Errorf("%d ports: at most %d can be had", n, block-1)

@@ -20,9 +20,9 @@ func Scratch(t testing.TB) string {
 	return dir
 }
 
-// Cuts cuts the power at each recorded moment from first up to but excluding end, in several ways: first, everything not synced is lost,
-// then a random part of it. It passes each possible resulting folder to check, and fails the test with the error that check returns.
-// Calls made by check are not recorded, and check must not call methods of t that end a test.
+// Cuts cuts the power at each recorded moment from first up to but excluding end, in several ways: the first one loses everything not
+// synced, and the others lose a random part of it. It passes each possible resulting folder to check, and fails the test with the error
+// that check returns. Calls made by check are not recorded, and check must not call methods of t that end a test.
 func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way int, cut string) error) {
 	d.t.Helper()
 	cut := filepath.Join(Scratch(d.t), "cut")
@@ -53,8 +53,9 @@ func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way i
 }
 
 // Replaces tests a package that keeps one thing in a folder and replaces it. write stores the given version, from 1, in about calls
-// system calls, and read returns the version in a folder, or 0 if there is none. It cuts the power at every moment, and now and then
-// simulates the death of the process: a version whose write returned, or that was read, must be there, or a later one.
+// system calls, and read returns the version in a folder, or 0 if there is none. It cuts the power at every moment, and sometimes
+// simulates the death of the process. Afterwards, read must return the last version that it had returned or whose write had returned, or
+// a later one.
 func Replaces(t *testing.T, rounds, calls int, write func(dir string, version int) error, read func(dir string) (int, error)) {
 	t.Helper()
 	d := Record(t)

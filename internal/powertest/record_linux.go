@@ -18,14 +18,14 @@ import (
 
 // Recorded is the disk under a folder and its subfolders. It records everything that one goroutine's system calls do there, in any
 // package: writes, truncations, changes of names and syncs. [Recorded.Cut] creates a folder as a machine could find it after a power
-// failure at any recorded moment: it has everything that was synced, and a random part of the rest. It guarantees no more than POSIX.
-// Changes without a sync between them may reach the disk in any order, files sector by sector, and a file's name is on disk after a sync
-// of its folder. A write(2) becomes visible at the next other call. Changes through memory maps do not count.
+// failure at any recorded moment, with everything that was synced and a random part of the rest. It guarantees no more than POSIX.
+// Changes without a sync between them may reach the disk in any order, and the content of files sector by sector; a file's name is on
+// disk once its folder has been synced. A write(2) becomes visible at the next other call. Changes through memory maps do not count.
 type Recorded struct {
 	t testing.TB
 
 	mu      sync.Mutex // guards the fields below
-	root    string     // empty: not recording
+	root    string     // empty while not recording
 	top     inode      // inode of the root
 	at      int
 	files   map[inode][]version
@@ -33,7 +33,7 @@ type Recorded struct {
 	names   map[inode]map[string]entry // as processes see them
 	syncs   map[inode][]int            // times of syncs of files and folders
 	held    map[inode]*os.File         // kept open, so that no other file gets the same number
-	dies    int                        // number of calls after which all calls fail; negative: never
+	dies    int                        // number of calls after which all calls fail; never if negative
 	err     error
 }
 
@@ -242,8 +242,8 @@ func (d *Recorded) hold(n inode, path string) error {
 	return nil
 }
 
-// Cut creates a new folder with what could be found after a power failure at a recorded moment: if r is nil, only what was synced,
-// otherwise also a random part of the rest. Call it from a goroutine other than the recorded one.
+// Cut creates a new folder as a power failure at a recorded moment could leave it, with only the synced data if r is nil, and otherwise
+// also with a random part of the rest. Call it from a goroutine other than the recorded one.
 func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

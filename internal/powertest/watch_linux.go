@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone is the environment variable with the name of the test for which a process was started.
+// alone is the environment variable that names the test that a process was started for.
 const alone = "POWERTEST_ALONE"
 
 // Alone reruns a top-level test in a separate process, and reports whether this is that process; in the original process, the test adopts
@@ -46,7 +46,7 @@ func Alone(t *testing.T) bool {
 type Watched struct {
 	t    testing.TB
 	root string
-	// FileNames means that syncing a new file also puts its name and those of the folders above it on disk, as ext4 and xfs do.
+	// FileNames makes the sync of a new file also put its name, and the names of the folders above it, on disk, as ext4 and xfs do.
 	FileNames bool
 
 	mu    sync.Mutex // guards the fields below
@@ -93,7 +93,7 @@ func Watch(t *testing.T, root string) *Watched {
 	return d
 }
 
-// The threads whose calls are reported: all threads, or only the current one.
+// These select the threads whose calls are reported: all threads, or only the current one.
 const (
 	ofAll  = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
 	ofThis = 0
@@ -159,7 +159,7 @@ func watch(listener int, reply func(*asked, *answer)) error {
 		if errno == unix.EINTR {
 			continue
 		}
-		if errno == unix.ENOENT { // a call was interrupted, or no thread is left, and asking again would return this immediately, forever
+		if errno == unix.ENOENT { // a call was interrupted, or no thread is left and every further wait would return this at once
 			if over, err := ended(listener); over || err != nil {
 				return err
 			}
@@ -289,7 +289,7 @@ func (d *Watched) syncedNames(n inode, path string) error {
 	return nil
 }
 
-// syncedName records the name of a file or folder, and of those above it.
+// syncedName records the name of a file or folder, and the names of the folders above it.
 func (d *Watched) syncedName(path string) error {
 	for ; path != d.root; path = filepath.Dir(path) {
 		in, err := os.Stat(filepath.Dir(path))
@@ -331,7 +331,7 @@ func (d *Watched) Lost() string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	// Not under the root, where syncs are recorded.
+	// This is not under the root, where syncs are recorded.
 	to, err := os.MkdirTemp(filepath.Dir(d.root), "lost-")
 	if err != nil {
 		d.t.Fatal(err)

@@ -24,9 +24,9 @@ type Program func(ctx context.Context, args []string, stdin io.Reader, stdout, s
 // variable makes a test binary run the commands of scripts.
 const variable = "CONCORDAT_SCRIPT_COMMANDS"
 
-// Commands runs the commands of one script, one after another, if [Run] started this process for that purpose; in that case, it does not
-// return. Call it first in TestMain. A separate process for each command would spend most of its time starting up. Commands reuse what
-// earlier ones compiled and unpacked, but each has its own working directory, environment and streams.
+// Commands runs the commands of one script, one after another, and does not return, if [Run] started this process for that purpose. Call
+// it first in TestMain. A separate process for each command would spend most of its time starting up. Commands reuse what earlier ones
+// compiled and unpacked, but each has its own working directory, environment and streams.
 func Commands(p Program) {
 	if os.Getenv(variable) == "" {
 		return
@@ -211,7 +211,7 @@ var (
 	giving = regexp.MustCompile(`^stdin (.*)$`)
 )
 
-// within rewrites a script so that one process runs its program's commands, except those that serve or continue in the background. Use
+// within rewrites a script so that one process runs its program's commands, except commands that serve or continue in the background. Use
 // "exec env concordat" for a command that needs its own process.
 func within(script string) string {
 	commands, files, _ := strings.Cut(script, "\n-- ")

@@ -28,15 +28,16 @@ import (
 // CacheDir is the folder that preserves the compiled PDF reader between runs, because compiling takes seconds.
 func CacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cache") }
 
-// RaceOptions save each process of a race build the second that it would otherwise wait at its end. A race still ends the process with
-// exit code 66.
+// RaceOptions saves each process of a race build the second that it would otherwise wait before exiting. A race still ends the process
+// with exit code 66.
 const RaceOptions = "atexit_sleep_ms=0"
 
 // rest begins a script that runs in make rest rather than in make test; the reason follows it.
 const rest = "# rest: "
 
-// Run runs the scripts in dir, a folder of txtar files. In make test, it runs those that do not begin with "# rest: WHY", in make rest
-// the others (package suite), and with testing.Short only those that serve a site. Besides the commands of testscript, scripts have
+// Run runs the scripts in dir, a folder of txtar files. In make test, it runs the scripts that do not begin with "# rest: WHY"; in make
+// rest, it runs the others (package suite); with testing.Short, it runs only the scripts that serve a site. Besides the commands of
+// testscript, scripts have
 //
 //	exec concordat ...   runs in a process that runs all such commands of the script, if TestMain calls [Commands]; one that serves
 //	                     or continues in the background (&) has its own process, and so has "exec env concordat ..."
@@ -124,7 +125,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// until repeats a command until it succeeds, for waiting for another process of the script.
+// until repeats a command until it succeeds, to wait for another process of the script.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: until COMMAND...")

@@ -45,7 +45,7 @@ func program(_ context.Context, args []string, stdin io.Reader, stdout, stderr i
 	return 0
 }
 
-// TestScripts: commands of a script share a process but nothing else: each has its own input, streams, folder and variables.
+// TestScripts: commands of a script share a process but nothing else. Each has its own input, streams, folder and variables.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	Run(t, "testdata/script", nil)

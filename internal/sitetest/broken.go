@@ -11,13 +11,13 @@ import (
 // ErrIndex is the error of a broken index.
 var ErrIndex = errors.New("the index is broken")
 
-// BrokenIndex is an index in which one scripted call fails without doing anything.
+// BrokenIndex is an index that fails one scripted call without doing anything.
 type BrokenIndex struct {
 	concordat.Index
 
 	mu    sync.Mutex // guards the fields below
 	calls int        // number of calls since Begin
-	Fail  int        // call that fails, counted from 0; negative: none
+	Fail  int        // number of the call that fails, from 0; none if negative
 }
 
 // Begin resets the count of calls to 0 and makes the given call fail.

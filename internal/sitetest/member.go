@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// InProcess is a site as seen by another site in this process: a concordat.Partner on top of an Answerer.
+// InProcess is a site as seen by another site in this process, a concordat.Partner on top of an Answerer.
 type InProcess struct {
 	From concordat.SiteID
 	To   concordat.Answerer
@@ -66,7 +66,8 @@ type Member struct {
 	Profiler *profile.Profiler
 }
 
-// NewMember creates a site whose own scheme is the federation's, so that its matches can be compared bit by bit with those of partners.
+// NewMember creates a site whose own scheme is the federation's, so that its matches can be compared bit by bit with the matches of
+// partners.
 func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.LibraryID) *Member {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))

@@ -121,7 +121,7 @@ func (o *Owner) Use(t testing.TB, sets ...answer.EpochSet) {
 	o.Keyed, o.Set, o.Epoch = sets[0].Profiler, sets[0].Index.(*Faulty), sets[0].Epoch
 }
 
-// ShareWith shares a library with a partner, with wide limits unless the rule sets others.
+// ShareWith shares a library with a partner, with generous limits unless the rule sets others.
 func (o *Owner) ShareWith(t testing.TB, lib concordat.LibraryID, partner concordat.SiteID, rule store.ShareRule) {
 	t.Helper()
 	_, err := o.Answerer.Shares.Share(t.Context(), store.Share{Library: lib, Partner: partner, Rule: rule})

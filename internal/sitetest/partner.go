@@ -18,7 +18,7 @@ import (
 	"concordat/site/ask"
 )
 
-// Partner is another site in this process: a concordat.Partner backed by an index and texts, with fields that make it misbehave.
+// Partner is another site in this process, a concordat.Partner backed by an index and texts, with fields that make it misbehave.
 type Partner struct {
 	id        concordat.SiteID
 	Profiler  *profile.Profiler

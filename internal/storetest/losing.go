@@ -10,17 +10,17 @@ import (
 // ErrLost is the error of a statement that Losing causes to fail.
 var ErrLost = errors.New("the statement failed")
 
-// Losing is a context in which exactly one statement of a store fails. The store sees the error of an ended context, which database/sql
+// Losing is a context that makes exactly one statement of a store fail. The store sees the error of an ended context, which database/sql
 // checks once before each statement; statements in progress are unaffected.
 type Losing struct {
 	context.Context
 
 	mu   sync.Mutex
-	at   int  // number of statements before the failing one; negative: the next one fails
+	at   int  // number of statements before the failing one; if negative, the next one fails
 	lost bool // whether database/sql has requested the error
 }
 
-// NewLosing returns a context in which statement number at fails, counted from 0.
+// NewLosing returns a context that makes statement number at fail, counted from 0.
 func NewLosing(ctx context.Context, at int) *Losing { return &Losing{Context: ctx, at: at} }
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -25,11 +25,11 @@ import (
 // driver is the name under which package store registers its driver.
 const driver = "pgx"
 
-// A Server is a private PostgreSQL server of the test process; its own folder contains its socket. It is not durable: not waiting for the
-// disk makes tests several times as fast.
+// A Server is a private PostgreSQL server of the test process; its own folder contains its socket. It is not durable, because tests are
+// several times as fast without waiting for the disk.
 type Server struct {
 	dir, bin string
-	user     *syscall.Credential // user that runs the server; nil: the test's user
+	user     *syscall.Credential // user that runs the server; nil means the test's user
 	command  *exec.Cmd
 	ended    chan error
 

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Query reads tables that the store writes for other programs: it runs a query on a copy of the store, which is a SQLite file for either
+// Query reads tables that the store writes for other programs. It runs a query on a copy of the store, which is a SQLite file for either
 // engine, and calls each for every row.
 func Query(t testing.TB, db *store.DB, each func(*sql.Rows) error, query string, args ...any) {
 	t.Helper()
@@ -36,7 +36,7 @@ func Query(t testing.TB, db *store.DB, each func(*sql.Rows) error, query string,
 	must(rows.Err())
 }
 
-// Results returns a task's results in the order in which they were stored.
+// Results returns a task's results in the order of storage.
 func Results(t testing.TB, db *store.DB, id concordat.TaskID) (out []store.Result) {
 	t.Helper()
 	Query(t, db, func(s *sql.Rows) error {

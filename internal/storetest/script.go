@@ -18,7 +18,7 @@ var ErrScript = errors.New("the store is broken")
 type Script struct {
 	mu    sync.Mutex // guards the fields below
 	calls []string   // calls since Begin, by name
-	fail  int        // call that fails, counted from 0; negative: none
+	fail  int        // number of the call that fails, from 0; none if negative
 	since bool       // whether all later calls fail too
 	on    map[string]func() error
 }

@@ -1,7 +1,7 @@
 // Package suite determines which part of the tests runs. There are three:
 //
 //   - make test: what go test runs without further settings. It tests every package in six minutes.
-//   - make rest: the tests that call [Rest], the longer form of those that call [Rounds], and many packages under the race detector. It
+//   - make rest: the tests that call [Rest], the longer form of tests that call [Rounds], and many packages under the race detector. It
 //     runs before a change lands. From make test, it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
 //
@@ -47,7 +47,7 @@ func Rest(t testing.TB, why string) {
 	}
 }
 
-// Done skips, in make rest, the cases that make test has run: the quick cases of a test whose slow cases call Rest.
+// Done skips, in make rest, the quick cases of a test whose slow cases call Rest, because make test has run them.
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {

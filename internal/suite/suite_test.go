@@ -38,8 +38,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestFound: the tests that make rest runs are those that call this package, and all of them are found. If the call
-// were in another function, no part would run the test.
+// TestFound: make rest runs exactly the tests that call this package, and all of them are found. If the call were in another function, no
+// part would run the test.
 func TestFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -48,8 +48,8 @@ func Browser(t testing.TB, base string, width int) (context.Context, func() []st
 	return ctx, chromium.Complaints(ctx, base, "data:")
 }
 
-// Until waits until a JavaScript expression is true on the page, even if other pages are loaded meanwhile: a click, a key or a
-// message takes effect only after a while.
+// Until waits until a JavaScript expression is true on the page, even if other pages are loaded in the meantime, because a click, a key
+// or a message takes effect only after a while.
 func Until(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var is bool
@@ -74,8 +74,8 @@ func read(ctx context.Context, expression string, to any, wanted func() bool) er
 // Loaded waits until the page is complete and its scripts have run. First wait for the navigation to the page.
 func Loaded() chromedp.Action { return Until(`document.readyState === "complete"`) }
 
-// ReadText waits until an element is visible and reads its text, both in one step: a part of a page that reloads, such as one with
-// data-live, is soon another element, and chromedp.Text fails with the old one.
+// ReadText waits until an element is visible and reads its text in the same step. If a part of a page reloads, for example one with
+// data-live, its elements are soon replaced, and chromedp.Text fails with the old one.
 func ReadText(selector string, to *string) chromedp.Action {
 	const seen = `document.querySelector(%q)?.checkVisibility() && { says: document.querySelector(%[1]q).innerText }`
 	return chromedp.ActionFunc(func(ctx context.Context) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Properties returns the names of the properties of a body, as far as the document lists them.
+// Properties returns the names of the body's properties that the document lists.
 func (doc *openAPI) Properties(t *testing.T, media json.RawMessage) []string {
 	t.Helper()
 	var m struct {

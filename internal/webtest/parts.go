@@ -64,7 +64,7 @@ type Nodes func() (admin.Cluster, error)
 // Cluster implements admin.Nodes.
 func (n Nodes) Cluster(context.Context) (admin.Cluster, error) { return n() }
 
-// ScriptedMeaning is a process that answers as it is told, and records the requests.
+// ScriptedMeaning is a process that gives scripted answers and records the requests.
 type ScriptedMeaning struct {
 	Mu    sync.Mutex // guards the fields below
 	Now   settings.Meaning

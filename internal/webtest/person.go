@@ -41,7 +41,7 @@ func (p *Person) Wants(page string, parts ...string) {
 	}
 }
 
-// SendScript submits as upload.js does: one file or text, with a key.
+// SendScript submits one file or text with a key, as upload.js does.
 func (p *Person) SendScript(path, key string, want int, fields url.Values, files ...string) (out struct {
 	Checks   []struct{ Title, Path string }
 	Rejected []struct{ Name, Why string }

@@ -28,8 +28,8 @@ func (d *Site) CheckedBy(t *testing.T, p *Person, title, text string) concordat.
 	return id
 }
 
-// AddAlerts stores three alerts: a check of this site matched a document here, a partner was told about the first words of folios,
-// and a partner was told of a match but not of the document.
+// AddAlerts stores three alerts: a check of this site matched a document here, a partner was told about the first words of folios, and a
+// partner was told about a match but not about the document.
 func (d *Site) AddAlerts(t testing.TB, task concordat.TaskID) (found, told, untold int64) {
 	t.Helper()
 	put := func(a store.Alert) int64 {
@@ -151,7 +151,7 @@ func (d *Site) AddCase(t testing.TB) concordat.CaseID {
 	return x.ID
 }
 
-// AddFinished stores findings as those of a submitted and finished check.
+// AddFinished stores findings as if their check had been submitted and had finished.
 func (d *Site) AddFinished(t testing.TB, id concordat.TaskID, owner string, f *report.Findings) {
 	t.Helper()
 	f.Task = id

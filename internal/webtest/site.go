@@ -118,11 +118,11 @@ type Site struct {
 	Inbox      *inbox.Inbox
 }
 
-// Cheap is the least that argon2id can cost: most tests are about what follows a password, not the cost of guessing it.
+// Cheap is argon2id's minimum cost, because most tests are about the steps after a password and not about the cost of guessing it.
 var Cheap = passwords.Cost{Memory: 8, Passes: 1, Threads: 1}
 
-// After is like t.Cleanup, but forgets f and what it refers to once it has run: package testing keeps cleanups that ran until all
-// parallel tests have ended, and with them two hundred sites.
+// After is like t.Cleanup, but forgets f and everything that f refers to once it has run. Package testing keeps finished cleanups until
+// all parallel tests have ended, and they would keep two hundred sites in memory.
 func After(t testing.TB, f func()) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -88,8 +88,8 @@ func corpusText(t testing.TB, path string, size int) string {
 	return b.String()
 }
 
-// Thesis returns the findings of a check of a long text: passages of many sources, each found in one to three, with
-// their wording and words compared.
+// Thesis returns the findings of a check of a long text. Each passage has one to three of the many sources, with wording and words
+// compared.
 func Thesis(t testing.TB, characters, passages, sources int) *report.Findings {
 	text := thesisText(t, characters)[:characters]
 	text = strings.ToValidUTF8(text, "")

@@ -1,9 +1,8 @@
-// Package webtest starts a site with its pages and API on a loopback server, for tests of web and of the packages below it: [New]
-// makes a [Site], whose people ([Site.SignedIn]) and programs ([Person.Program]) read pages and call the API. Records that take
-// several steps to make, such as a shared case, are stored by methods of Site. Every answer to a program is compared with
-// doc/openapi.json.
+// Package webtest starts a site with its pages and API on a loopback server, for tests of web and of the packages below it. [New] makes a
+// [Site], whose people ([Site.SignedIn]) and programs ([Person.Program]) read pages and call the API. Records that take several steps to
+// make, for example a shared case, are stored by methods of Site. Every answer to a program is compared with doc/openapi.json.
 //
-// A package that uses it calls [Main] in TestMain.
+// Packages that use it call [Main] in TestMain.
 package webtest
 
 import (
@@ -18,9 +17,9 @@ import (
 // dir is a folder for files that the tests of a package share. It is set by Main.
 var dir string
 
-// Main runs the tests of a package, and then closes what they share: browsers and folders. It does not return.
+// Main runs the tests of a package, and then closes the browsers and folders that they share. It does not return.
 func Main(m *testing.M) {
-	debug.SetGCPercent(400) // test sites are small and numerous: garbage collection took a sixth of the time
+	debug.SetGCPercent(400) // test sites are small and numerous, so garbage collection took a sixth of the time
 	var err error
 	if dir, err = os.MkdirTemp("", "web-"); err != nil {
 		panic(err)

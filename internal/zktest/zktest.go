@@ -22,7 +22,7 @@ import (
 	"concordat/internal/ports"
 )
 
-// Jars of the package zookeeper; their manifests list the others, except those for TLS.
+// These are the jars of the package zookeeper. Their manifests list all others except the ones for TLS.
 var (
 	jars    = []string{"zookeeper.jar", "slf4j-simple.jar"}
 	tlsJars = []string{"netty-codec.jar", "netty-resolver.jar", "netty-transport-native-unix-common.jar"}
@@ -168,7 +168,7 @@ func (e *Ensemble) Run(i int) {
 	s.ended = make(chan struct{})
 	started := make(chan error)
 	go func() {
-		// The signal on our death is tied to the thread that starts the process, so that thread must live on.
+		// The process gets its death signal when the thread that started it ends, so that thread must live on.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -191,8 +191,8 @@ func (e *Ensemble) factory() string {
 	return "NIOServerCnxnFactory"
 }
 
-// Ask sends a four-letter command to server i, and returns "" if it does not answer within five seconds: a server that is starting can
-// leave the connection open forever.
+// Ask sends a four-letter command to server i, and returns "" if it does not answer within five seconds, because a server that is
+// starting can leave the connection open forever.
 func (e *Ensemble) Ask(i int, command string) string {
 	c, err := net.DialTimeout("tcp", e.Addresses()[i], 5*time.Second)
 	if err != nil {
@@ -242,7 +242,7 @@ func (e *Ensemble) Kill(i int) {
 	s.process = nil
 }
 
-// Pause suspends server i as if it hung: its connections remain. Resume lets it continue.
+// Pause suspends server i as if it hung, without closing its connections. Resume lets it continue.
 func (e *Ensemble) Pause(i int) { e.signal(i, syscall.SIGSTOP) }
 
 // Resume is the inverse of Pause.
@@ -255,7 +255,7 @@ func (e *Ensemble) signal(i int, s os.Signal) {
 	}
 }
 
-// Wipe removes everything that server i, which must not be running, has on disk.
+// Wipe deletes all of server i's data on disk. The server must not be running.
 func (e *Ensemble) Wipe(i int) {
 	e.t.Helper()
 	if err := os.RemoveAll(filepath.Join(e.folder(i), "data")); err != nil {
@@ -263,8 +263,8 @@ func (e *Ensemble) Wipe(i int) {
 	}
 }
 
-// Keep moves everything that server i, which must not be running, has on disk to the folder to; Return moves it back, replacing what the
-// server has by then.
+// Keep moves all of server i's data on disk to the folder to; the server must not be running. Return moves it back, replacing the
+// server's newer data.
 func (e *Ensemble) Keep(i int, to string) {
 	e.t.Helper()
 	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"),
@@ -328,8 +328,8 @@ func NewProxy(t testing.TB, address string) *Proxy {
 // Address returns the proxy's own address.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Cut stops all traffic without notice to either side, like a lost network. With cut false, it ends this; pending data is then lost
-// together with its connections.
+// Cut stops all traffic without notice to either side, like a lost network. If cut is false, it restores traffic but closes the
+// interrupted connections, so their pending data is lost.
 func (p *Proxy) Cut(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -141,8 +141,8 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	return nil
 }
 
-// worked returns the processor time that the site has used, in steps of ten milliseconds: on a busy machine, this shows the cost of a
-// call better than a clock does. It is negative if the site was not created here or the system does not report the time.
+// worked returns the processor time that the site has used, in steps of ten milliseconds. On a busy machine, it shows the cost of a call
+// better than elapsed time does. It is negative if the site was not created here or the system does not report the time.
 func (t *target) worked() time.Duration {
 	if t.process == nil {
 		return -1
@@ -162,8 +162,8 @@ func (t *target) worked() time.Duration {
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident returns the site's memory in bytes: with begin, its current size, and the record of the peak restarts; otherwise the peak. It
-// returns 0 if the site was not created here or the system does not report the memory.
+// resident returns the site's memory in bytes. If begin is set, it returns the current size and resets the record of the peak; otherwise,
+// it returns the peak. It returns 0 if the site was not created here or the system does not report the memory.
 func (t *target) resident(begin bool) int64 {
 	if t.process == nil {
 		return 0

@@ -17,7 +17,7 @@ import (
 const longestPiece = 4 << 20 // maximum length of unpacked data
 
 // search looks for words in every byte of every file below a folder, both unchanged and in everything that unpacks as a zstd frame or a
-// snappy block beginning at any byte. It returns the files in which each word was found.
+// snappy block beginning at any byte. It returns the files that contain each word.
 func search(ctx context.Context, dir string, words [][]byte) (map[string][]string, error) {
 	found := map[string][]string{}
 	look := func(b []byte, place string) {

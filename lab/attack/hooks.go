@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// inward lists addresses that no webhook may reach, in all their spellings. This program listens at those with a port.
+// inward lists addresses that no webhook may reach, in all their spellings. This program listens at the ones with a port.
 func inward(port string) []string {
 	out := []string{
 		"https://10.0.0.1/", "https://192.168.1.1/", "https://172.16.0.1/", "https://169.254.169.254/latest/meta-data/", "https://100.64.0.1/",
@@ -25,7 +25,7 @@ func inward(port string) []string {
 	return out
 }
 
-// attackHooks creates webhooks to private addresses and sends a ping to those that could be created.
+// attackHooks creates webhooks to private addresses and sends a ping to the ones that could be created.
 func attackHooks(ctx context.Context, t *target, r *result) error {
 	var reached atomic.Int32
 	l, err := net.Listen("tcp", ":0") // reached only because of a fault

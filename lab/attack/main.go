@@ -37,7 +37,7 @@ type options struct {
 	seed            uint64
 	only            string
 	keep            bool
-	grace           time.Duration // time for an attack to finish when its time is up; 0: underWay
+	grace           time.Duration // time for an attack to finish when its time is up; 0 means underWay
 }
 
 func main() {
@@ -71,7 +71,7 @@ type attack struct {
 	run     func(ctx context.Context, t *target, r *result) error
 }
 
-// attacks returns the attacks in the order in which they run: guessing comes late, since it locks out the addresses that it uses.
+// attacks returns the attacks in the order in which they run. Guessing comes late, because it locks out the addresses that it uses.
 func attacks() []attack {
 	return []attack{
 		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},

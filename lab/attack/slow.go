@@ -16,7 +16,7 @@ import (
 const (
 	maxSlow   = 6000
 	slowEnds  = 45 * time.Second // maximum time until silent connections must be closed
-	pageTime  = 5 * time.Second  // maximum page time; on a busy machine, signInTimes the usual duration
+	pageTime  = 5 * time.Second  // maximum time for a page or, on a busy machine, signInTimes the usual duration
 	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
 )
 

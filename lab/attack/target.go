@@ -35,7 +35,7 @@ type target struct {
 	random *rand.Rand // for the current attack
 	doc    *document  // description of the API
 
-	// For a site created by this program:
+	// These fields are for a site created by this program.
 	dir, bin, listen string
 	people           map[string]*person // by role
 	process          *exec.Cmd

@@ -242,8 +242,8 @@ type QueryOptions struct {
 // reportDistance is the maximum Hamming distance for which the benchmark requests matches.
 const reportDistance = 12
 
-// Query builds an index of the prints below dir and asks it every question: through the derived
-// table and directly from Bleve, with exact bands and with probes.
+// Query builds an index of the prints below dir and asks it every question, through the derived table and directly from Bleve, with exact
+// bands and with probes.
 func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, how QueryOptions,
 	report func(QueryResult) error) (err error) {
 	d := filepath.Join(dir, "query")
@@ -267,7 +267,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // all questions would take fifty times as long and give no further information
+					asked = qs[:2000] // all questions would take fifty times as long and add no information
 				}
 			}
 			r, err := ask(ctx, match, flat, asked, probe, max(how.Rounds, 1))

@@ -46,7 +46,7 @@ type ClusterResult struct {
 	Rate      float64 `json:"per_second"`    // sentences added per second of elapsed time
 	PutP50    float64 `json:"put_p50_ms"`    // elapsed time for a 200-sentence document while Writers put
 	PutP99    float64 `json:"put_p99_ms"`    //
-	Lag       uint64  `json:"lag_records"`   // maximum number of records by which the last follower lagged behind its master
+	Lag       uint64  `json:"lag_records"`   // maximum lag of the last follower behind its master, in records
 	Drain     float64 `json:"drain_ms"`      // from the last put until all copies had everything
 	Bytes     float64 `json:"bytes"`         // on disk, per sentence and copy, including the log
 	Memory    float64 `json:"memory"`        // in use, per sentence and copy

@@ -13,10 +13,10 @@ import (
 // maxPrints is the maximum that ReadPrints accepts: 100 million fingerprints or questions.
 const maxPrints = 100_000_000
 
-// ReadPrints reads the exchange format; all integers have 64 bits, big-endian. First come the numbers of fingerprints and of questions,
-// then each fingerprint as hi and lo of the 100-bit number hi·2^64 + lo, then each question as hi, lo, target (-1: not planted) and the
-// number of changed bits. A number above 100 million, a target out of range and a truncated file are errors; memory is allocated only for
-// bytes that were read.
+// ReadPrints reads the exchange format, in which all integers are 64-bit and big-endian. First come the numbers of fingerprints and of
+// questions, then each fingerprint as hi and lo of the 100-bit number hi·2^64 + lo, then each question as hi, lo, target (-1: not
+// planted) and the number of changed bits. A number above 100 million, a target out of range and a truncated file are errors; memory is
+// allocated only for bytes that were read.
 func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var head [2]uint64

@@ -3,7 +3,7 @@ package bench
 import "concordat"
 
 // flat is a plain in-memory table for comparison. For each band, it has a list of sentences by band value, and the fingerprints to check.
-// It is not product code but shows the practical limit: it is not durable and supports neither deletions nor libraries.
+// It is not product code but shows the practical limit, because it is not durable and supports neither deletions nor libraries.
 type flat struct {
 	prints []concordat.Fingerprint
 	starts [concordat.Bands][]uint32 // by band value, with one more at the end

@@ -11,7 +11,7 @@ import (
 // waiting for memory than computing.
 type MemoryResult struct {
 	Stream  float64 `json:"stream_gb_per_s"` // sequential read
-	Lines   float64 `json:"line_ns"`         // a random access on which the next one does not depend
+	Lines   float64 `json:"line_ns"`         // a random access that is independent of the next one
 	Latency float64 `json:"latency_ns"`      // a random access that determines the next one
 }
 

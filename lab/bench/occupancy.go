@@ -99,7 +99,7 @@ func (r *OccupancyResult) fill(histogram []int) {
 	r.Candidates = squares / math.Max(sum, 1) // a question meets a bucket in proportion to the bucket's number of sentences
 }
 
-// TextOccupancy is like Occupancy for real fingerprints: it returns the mean of the five bands in one shard.
+// TextOccupancy is like Occupancy for real fingerprints, and returns the mean of the five bands in one shard.
 func TextOccupancy(prints []concordat.Fingerprint) OccupancyResult {
 	r := OccupancyResult{Sentences: len(prints), Shards: 1}
 	for band := range concordat.Bands {

@@ -8,7 +8,7 @@ import (
 	"concordat/align"
 )
 
-// ownSentences measures whether passages are limited to the reworded text: each pair of texts consists of four paraphrases by people,
+// ownSentences measures whether passages are limited to the reworded text. Each pair of texts consists of four paraphrases by people,
 // with each writer's own sentences between the second and the third.
 func ownSentences(r *run) error {
 	for _, file := range pairFiles {
@@ -43,8 +43,7 @@ func ownSentences(r *run) error {
 	return nil
 }
 
-// betweenReworded adds the figures of one corpus, whose texts contain no, one or two of the writer's own
-// sentences.
+// betweenReworded adds the figures of one corpus, whose texts contain zero, one or two of the writer's own sentences.
 func (r *run) betweenReworded(of string, same [][2]string, own []string) {
 	const reworded = 4
 	for _, many := range []int{0, 1, 2} {

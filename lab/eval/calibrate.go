@@ -44,7 +44,7 @@ type ScoreRow struct {
 	Above        []int // for each threshold, the number of documents that reach it
 }
 
-// ScoreThresholds are the document scores for which rates are given.
+// ScoreThresholds are the document scores for which rates are reported.
 var ScoreThresholds = []float64{0.05, 0.1, 0.2, 0.3, 0.5}
 
 // Distribution summarises scores by group, kind and class; documents without reuse come first.

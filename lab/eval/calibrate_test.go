@@ -227,7 +227,7 @@ func annotatedShare(text string, all []Annotation) float64 {
 	return float64(n) / float64(max(len(points), 1))
 }
 
-// reviews scores reviews against other people's reviews: they share genre and subjects, but no known reuse.
+// reviews scores reviews against other people's reviews, which share genre and subjects, but no known reuse.
 func (c *calibration) reviews() {
 	var library, others []Doc
 	for i, d := range corpora.Reviews(c.t, 12_000) {
@@ -402,8 +402,9 @@ func (c *calibration) machine() {
 	}
 }
 
-// TestCalibration measures what a document score means: its distribution over documents with and without reuse (doc/evaluation/score.md).
-// CONCORDAT_EVAL=all uses all documents, which takes several minutes of processor time; otherwise, it uses one of forty.
+// TestCalibration measures what a document score means, by its distribution over documents with and without reuse
+// (doc/evaluation/score.md). CONCORDAT_EVAL=all uses all documents, which takes several minutes of processor time; otherwise, it uses one
+// of forty.
 func TestCalibration(t *testing.T) {
 	suite.Rest(t, "evaluation on whole corpora")
 	c := &calibration{t: t, nth: 40}
@@ -438,7 +439,7 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
-// classesOf returns the languages and classes of report.Calibration to which a row belongs.
+// classesOf returns a row's languages and classes in report.Calibration.
 func classesOf(r ScoreRow) [][2]string {
 	language := "en"
 	if strings.Contains(r.Group, "zh-") {

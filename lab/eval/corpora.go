@@ -39,7 +39,7 @@ func (c corpusDir) reader(path string) (io.Reader, func() error, error) {
 	return f, f.Close, nil
 }
 
-// files calls each with the regular files of an archive, with names without a leading "./".
+// files calls each for every regular file of an archive, with its name without a leading "./".
 func (c corpusDir) files(path string, each func(name, text string) error) (err error) {
 	r, done, err := c.reader(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c corpusDir) docs(path string, want func(name string) bool) ([]Doc, error)
 	return out, err
 }
 
-// rows calls each with the tab-separated fields of a file's lines until it returns false.
+// rows calls each with the tab-separated fields of every line of a file, until each returns false.
 func (c corpusDir) rows(path string, each func(fields []string) bool) (err error) {
 	r, done, err := c.reader(path)
 	if err != nil {

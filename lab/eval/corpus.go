@@ -137,7 +137,7 @@ type Hit struct {
 	Blocks int // number of distinct sentences of the submission within the gate
 }
 
-// Fingerprints returns the sources with at least two matched sentences within the gate: this is the rule for reporting a source without
+// Fingerprints returns the sources with at least two matched sentences within the gate, which is the rule for reporting a source without
 // its text. The best sources come first.
 func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) ([]Hit, error) {
 	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)

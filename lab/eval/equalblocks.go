@@ -5,9 +5,9 @@ import "slices"
 // equalBlock is a run of n elements of one sequence, starting at a, that equal the elements of another, starting at b.
 type equalBlock struct{ a, b, n int }
 
-// equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one (the first of several), and likewise
-// those before and after it (Ratcliff and Metzener 1988). It merges blocks that touch on both sides. It keeps both sequences in memory;
-// its time grows with the number of pairs of equal elements.
+// equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one (the first if there are several), and
+// recursively the longest ones before and after it (Ratcliff and Metzener 1988). It merges blocks that touch on both sides. It keeps both
+// sequences in memory; its time grows with the number of pairs of equal elements.
 func equalBlocks[T comparable](a, b []T) []equalBlock {
 	at := map[T][]int{}
 	for j, x := range b {
@@ -55,7 +55,7 @@ type blockFinder[T comparable] struct {
 // longest returns the longest block within the bounds s of both sides.
 func (f *blockFinder[T]) longest(s [4]int) equalBlock {
 	var best equalBlock
-	var last []int // positions at which before is set
+	var last []int // positions where before is set
 	for i := s[0]; i < s[1]; i++ {
 		places := f.at[f.a[i]]
 		from, _ := slices.BinarySearch(places, s[2])

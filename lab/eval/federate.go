@@ -24,7 +24,7 @@ import (
 // are required.
 type FederateOptions struct {
 	Documents   []Doc              // for the libraries
-	Submissions []Doc              // to be checked; one with a document's ID is not compared with itself
+	Submissions []Doc              // to be checked; a submission with a document's ID is not compared with that document
 	Truth       map[[2]string]bool // pairs of a submission and a document that share text
 	Ignore      map[[2]string]bool // pairs that count neither way
 	Dir         string             // folder for the sites

@@ -44,7 +44,7 @@ func Verses(corpora string) ([]pieces.Verse, error) {
 var freeSources = []struct {
 	path  string
 	field int                    // in tab-separated files, the column with the text
-	want  func(name string) bool // in an archive, the files to use; nil: not an archive
+	want  func(name string) bool // files to use, if it is an archive; nil otherwise
 	every int                    // use one sentence in this many
 }{
 	{"grants/nih-calls.tsv.gz", 2, nil, 1},

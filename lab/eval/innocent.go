@@ -30,8 +30,8 @@ const (
 	formulaPairs, worstFormulas = 1, 0.12
 )
 
-// innocentShort lists the scenarios and modes of the short form, which only shows that the measurement works;
-// the bounds are those for all scenarios.
+// innocentShort lists the scenarios and modes of the short form, which only shows that the measurement works; its bounds are the ones for
+// all scenarios.
 var innocentShort = struct{ scenarios, modes []string }{[]string{"09-ring"}, []string{"tmpl", "n5", "lib"}}
 
 // innocentDocuments measures false accusations: listed pairs that are not copies, and covered text that was not copied, together with the

@@ -153,7 +153,7 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly the copied text: no document is accused, and every
+// TestInnocentTruthOfCorpus judges the truth itself, as if reports covered exactly the copied text. No document is accused, and every
 // letter is found.
 func TestInnocentTruthOfCorpus(t *testing.T) {
 	dir := os.Getenv("CONCORDAT_CORPORA")

@@ -156,7 +156,7 @@ func (c *madeCall) template() string {
 // documents of each copy.
 type madeCorpus struct{ mixed, calls, pairs []*innocentScenario }
 
-// addCalls generates the documents of a language. The same seed gives the same documents on every machine with the same version of Go.
+// addCalls generates the documents of a language. The same seed yields the same documents on every machine with the same version of Go.
 func (c *madeCorpus) addCalls(l *madeLanguage) {
 	m := sentenceMaker{l, rand.New(rand.NewPCG(1, uint64(len(l.words)))), 0}
 	mixed := &innocentScenario{name: l.name}

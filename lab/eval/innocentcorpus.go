@@ -21,7 +21,7 @@ const innocentArchive = "innocent/innocent.tar.zst"
 type innocentScenario struct {
 	name     string
 	docs     []*innocentDoc // in order of name
-	template string         // wording that was handed out; empty: none
+	template string         // wording that was handed out; empty if there was none
 	copies   []innocentCopy
 }
 
@@ -64,7 +64,7 @@ type truthLine struct {
 	Places map[string][][2]int `json:"places"`
 }
 
-// innocent returns the scenarios in order of name; want names some of them, or nil for all.
+// innocent returns the scenarios that want names, or all if want is nil, in order of name.
 func (c corpusDir) innocent(want []string) ([]*innocentScenario, error) {
 	files := map[string]map[string]string{} // by scenario, then by name below it
 	err := c.files(innocentArchive, func(name, text string) error {

@@ -17,9 +17,9 @@ type innocentRow struct {
 	false30        int // pairs listed at 0.3 that are not real copies
 	false10        int // the same at 0.1; with a library: sources at 0.03
 	missed, copies int // real copies that are not listed, and all real copies at 0.1
-	strong         int // number of those copies listed at 0.3; with a library, nothing is listed
+	strong         int // number of these copies listed at 0.3; with a library, nothing is listed
 	over, alien    []float64
-	copied, found  int // number of really copied letters, and of those covered by reports
+	copied, found  int // number of really copied letters, and number of these covered by reports
 	passages       []judgedPassage
 	common         []float64
 	template       []float64
@@ -84,7 +84,7 @@ func counted(rep *report.Report) []concordat.Span {
 	return out
 }
 
-// judge compares a document's report with the truth, letter by letter. partners are the documents with which it was compared, since text
+// judge compares a document's report with the truth, letter by letter. partners are the documents that it was compared with, since text
 // copied from others cannot be found.
 func (row *innocentRow) judge(d *innocentDoc, rep *report.Report, partners map[string]bool) {
 	covered, copied, legit := d.within(counted(rep)), d.copiedFrom(partners), d.within(d.legit)
@@ -144,8 +144,8 @@ func pair(a, b string) [2]string {
 	return [2]string{a, b}
 }
 
-// judgePairs compares the listed pairs of documents, with the larger proportion of each, with the real copies among the compared
-// documents. A copy of less than a tenth of either text need not be listed.
+// judgePairs compares the listed pairs of documents with the real copies among the compared documents, using the larger proportion of
+// each pair. A copy of less than a tenth of either text need not be listed.
 func (row *innocentRow) judgePairs(listed map[[2]string]float64, copies []innocentCopy, compared map[string]bool) {
 	real := map[[2]string]bool{}
 	for _, c := range copies {

@@ -97,7 +97,7 @@ func madeLanguages() ([]*madeLanguage, error) {
 type sentenceMaker struct {
 	*madeLanguage
 	r     *rand.Rand
-	topic int // one of four: a document uses the rarer words of one topic
+	topic int // topic, one of four, whose rarer words a document uses
 }
 
 const madeTopics = 4
@@ -201,7 +201,7 @@ func (d *madeDoc) form(s string) {
 	d.add("\n\n")
 }
 
-// answer adds sentences of the document's own as a paragraph.
+// answer adds the document's own sentences as a paragraph.
 func (d *madeDoc) answer(sentences []string, space string) {
 	for i, s := range sentences {
 		if i > 0 {

@@ -16,10 +16,10 @@ import (
 	"concordat/store"
 )
 
-// innocentMode is one way in which a user compares a scenario's documents.
+// innocentMode is one way for a user to compare a scenario's documents.
 type innocentMode struct {
 	name     string
-	first    int  // number of documents that are not part of a copy; 0: all documents
+	first    int  // number of documents that are not part of a copy; 0 means all documents
 	template bool // whether the user supplies the wording that was handed out
 	exclude  bool // whether quotations and lists of references are excluded
 	library  bool // whether some documents are checked against a library of the others; otherwise, all are compared in a batch
@@ -146,8 +146,8 @@ func (i *innocentSite) runBatch(ctx context.Context, m innocentMode, docs []*inn
 	return nil
 }
 
-// checked returns the documents to check against a library of the others: up to four that took something, and an even selection of those
-// that are not part of a copy.
+// checked returns the documents to check against a library of the others: up to four that took something, and an even selection of
+// documents that are not part of a copy.
 func (s *innocentScenario) checked() []*innocentDoc {
 	var out []*innocentDoc
 	for _, c := range s.copies {

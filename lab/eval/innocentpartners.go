@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// partnerMode is a way in which a site asks a partner that has half of the documents.
+// partnerMode is a way for a site to ask a partner that has half of the documents.
 type partnerMode struct {
 	name     string
 	outline  string // what the partner shows in the second round

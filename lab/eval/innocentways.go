@@ -36,7 +36,7 @@ type innocentWay struct {
 	name      string
 	batch     bool // in one batch; otherwise, each is checked against libraries of the others
 	libraries int
-	template  bool // for a batch: whether the wording that was handed out is supplied
+	template  bool // in a batch, whether the wording that was handed out is supplied
 	backwards bool // whether the documents come in reverse order
 	key       int
 }

@@ -19,20 +19,20 @@ import (
 type ObservedDocument struct {
 	Texts    string            `json:"texts"` // which measurement: reworded, beside, answers, innocent or academic
 	Document string            `json:"document"`
-	Encoder  string            `json:"encoder,omitempty"`  // model that verified the leads; empty: only the table
+	Encoder  string            `json:"encoder,omitempty"`  // model that verified the leads; empty if only the table did
 	Passages []ObservedPassage `json:"passages,omitempty"` // passages known to be reworded
 	Leads    []ObservedLead    `json:"leads,omitempty"`
 }
 
 // ObservedPassage is a passage known to be reworded.
 type ObservedPassage struct {
-	Book string `json:"book"` // work from which its source comes
+	Book string `json:"book"` // work that contains its source
 	Kind string `json:"kind"` // number of the folder
 }
 
 // ObservedLead is a conspicuous place.
 type ObservedLead struct {
-	Book      string  `json:"book"` // work from which its source comes
+	Book      string  `json:"book"` // work that contains its source
 	Across    bool    `json:"across,omitempty"`
 	Sentences int     `json:"sentences"`
 	Score     float64 `json:"score"`
@@ -45,7 +45,7 @@ type observing struct {
 	texts     string
 	templates []report.Template
 	passages  []marked
-	books     map[string]string // by source; nil: the first folder in its name
+	books     map[string]string // by source; nil means the first folder in its name
 	scenario  *innocentScenario // its copies are not mistakes
 }
 

@@ -11,11 +11,11 @@ import (
 	"concordat/meaning"
 )
 
-// innocentTexts are the observed texts in which nothing outside marked passages is reworded: the surroundings of passages, answers
-// written independently, documents that share forms, and papers.
+// innocentTexts are the observed texts with nothing reworded outside marked passages: the surroundings of passages, answers written
+// independently, documents that share forms, and papers.
 var innocentTexts = []string{"reworded", "answers non", "innocent", "academic"}
 
-// rewordedKinds and translatedKinds are the kinds of passages for which leads are sought within one language and between two, excluding
+// rewordedKinds and translatedKinds are the kinds of passages whose leads are sought within one language and between two, excluding
 // passages covered by evidence.
 var (
 	rewordedKinds   = []string{"01", "02", "05", "06", "11", "14", "15"}
@@ -184,7 +184,7 @@ func Likelihoods(all []ObservedDocument, table string) meaning.Calibration {
 	return c
 }
 
-// observedBy returns the documents that only the table compared, and those whose leads the measured encoder verified.
+// observedBy returns the documents that only the table compared, and the ones whose leads the measured encoder verified.
 func observedBy(all []ObservedDocument) (byTable, byEncoder []ObservedDocument) {
 	for _, o := range all {
 		switch {
@@ -201,11 +201,11 @@ func observedBy(all []ObservedDocument) (byTable, byEncoder []ObservedDocument) 
 type ReliabilityRow struct {
 	From, To      float64
 	Said          float64 // mean likelihood: the geometric mean over the leads
-	Seen          float64 // how often a passage has such a lead, divided by how often a document has one outside; NaN: no document has one
+	Seen          float64 // how often a passage has such a lead, divided by how often a document has one outside; NaN if none has one
 	Right, Others int     // numbers of leads
 }
 
-// Reliability measures likelihoods on books other than those on which they were fitted.
+// Reliability measures likelihoods on books that were not used to fit them.
 type Reliability struct {
 	Rows []ReliabilityRow
 	// Brier is the mean squared error (Brier 1950) of the probability that a lead is right, assuming equally many passages and documents.

@@ -17,7 +17,7 @@ import (
 	"concordat/site/compare"
 )
 
-// Archives with passages reworded by a language model. The second also has documents written from several sources.
+// These archives contain passages reworded by a language model. The second also has documents written from several sources.
 const (
 	llmArchive     = "llm-reuse/llm-reuse.tar.zst"
 	llmArchiveMany = "llm-reuse-2/llm-reuse-2.tar.zst"
@@ -218,7 +218,7 @@ func (r *run) rewordingsIn(archive, mode, where string, others []Doc) error {
 	return nil
 }
 
-// countKinds counts the passages of some kinds, those found as evidence, and those found as evidence or otherwise.
+// countKinds counts the passages of some kinds, how many of them were found as evidence, and how many as evidence or otherwise.
 func countKinds(found map[*marked][2]bool, kinds []string) (n, evidence, either int) {
 	for c, f := range found {
 		if slices.Contains(kinds, c.kind) {
@@ -240,7 +240,7 @@ func (c *marked) pointedTo(l report.RuledLead) bool {
 	return string(l.Source.Document) == c.source && l.Span.Overlaps(c.span) && l.SourceSpan.Overlaps(c.sourceSpan)
 }
 
-// found reports whether evidence, and evidence or leads, cover half of the passage.
+// found reports whether evidence covers half of the passage, and whether evidence and leads together do.
 func (c *marked) found(rep *report.Report) (evidence, either bool) {
 	hit := make([]bool, c.span.Len())
 	share := func() bool {
@@ -284,7 +284,7 @@ func reworded(texts map[string]string) (library, asking []Doc) {
 	return library, asking
 }
 
-// markedPassages returns the archive's texts and passages and, by the name of a source, the book or article from which it comes.
+// markedPassages returns the archive's texts and passages, and the book or article of each source by the source's name.
 func (c corpusDir) markedPassages() (texts map[string]string, cases []marked, books map[string]string, err error) {
 	return c.markedPassagesOf(llmArchive)
 }
@@ -362,7 +362,7 @@ func originsOf(text string, books map[string]string) error {
 	return nil
 }
 
-// bookOf returns the book to which a chapter belongs; an encyclopaedia article counts as a book.
+// bookOf returns a chapter's book; an encyclopaedia article counts as a book.
 func bookOf(origin string) string {
 	if dir := collection(origin); !strings.HasPrefix(dir, "xq-") && dir != "cmrc" {
 		return dir
@@ -387,7 +387,7 @@ func bytesOf(text string, at, n int) concordat.Span {
 	return s
 }
 
-// answersWithLeads checks short answers to three questions against the texts on which some of them are based.
+// answersWithLeads checks short answers to three questions against the texts that some of them are based on.
 func (r *run) answersWithLeads() error {
 	files, rows, library, err := r.corpora.clough()
 	if err != nil {

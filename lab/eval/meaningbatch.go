@@ -203,8 +203,8 @@ func (b *batchWithLeads) saysMany(m batch.ManySay, c *marked) bool {
 // joinedByPassages reports whether a lead between two documents connects a passage with its origin, or two passages of the same
 // origin.
 func joinedByPassages(cases []marked, a, b string, inA, inB concordat.Span) bool {
-	// origins returns the places from which something was made: in a source, the place itself, and in a document, the origins of its
-	// passages.
+	// origins returns the places that something was made from. These are the place itself in a source, and the origins of its passages in
+	// a document.
 	origins := func(name string, span concordat.Span) []marked {
 		out := []marked{{source: name, sourceSpan: span}}
 		for _, c := range cases {
@@ -224,7 +224,7 @@ func joinedByPassages(cases []marked, a, b string, inA, inB concordat.Span) bool
 	return false
 }
 
-// Lengths of the documents in timed batches, and number of documents per batch.
+// These are the lengths of documents in timed batches, and the number of documents per batch.
 const (
 	costWords     = 3000
 	costDocuments = 400

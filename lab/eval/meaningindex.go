@@ -17,8 +17,8 @@ import (
 	"concordat/site/compare"
 )
 
-// meaningIndex measures the index by meaning together with the fingerprint index, in the same shard of real texts: how many entries a
-// question meets, for which marked passages the source is found, and the processor time.
+// meaningIndex measures the index by meaning next to the fingerprint index, in the same shard of real texts. It counts the entries that a
+// question meets and the marked passages whose source is found, and measures the processor time.
 func meaningIndex(r *run) error {
 	texts, cases, _, err := r.corpora.markedPassages()
 	if err != nil {
@@ -127,7 +127,7 @@ type meaningQuestion struct {
 	questions []meaning.Question
 }
 
-// read creates the questions for the documents, and measures the time for creating those by meaning.
+// read creates the questions for the documents, and measures the time for the questions by meaning.
 func (q *meaningQuestions) read(asking []Doc) error {
 	table, err := meaning.Default()
 	if err != nil {
@@ -329,7 +329,7 @@ func (q *meaningQuestions) met(of []*concordat.Profile) (prints, cells float64) 
 	return prints / float64(q.prints), cells / float64(q.sentences)
 }
 
-// model adds the cost per sentence at 100,000,000, extrapolated by a line through two sizes.
+// model adds the cost per sentence in a library of 100,000,000, extrapolated by a line through two sizes.
 func (q *meaningQuestions) model(small, large indexCost) {
 	const size = 100_000_000
 	at := func(a, b float64) float64 {

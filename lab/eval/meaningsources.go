@@ -93,8 +93,8 @@ func (r *run) manySources() error {
 	return nil
 }
 
-// rankedSources returns the library's documents in the order in which they seem to be sources of d. First come those with evidence or a
-// lead, by how much of d these cover, and then those nominated by the index of meaning, the best of either script first. named holds the
+// rankedSources ranks the library's documents by how likely they are to be sources of d. First come the ones with evidence or a lead, by
+// how much of d these cover; then come the ones nominated by the index of meaning, the best of either script first. named holds the
 // former.
 func (r *run) rankedSources(b *Bench, d Doc) (ranked []string, named map[string]bool, err error) {
 	rep, err := r.leadsOf(b, d, observing{texts: "sources"})

@@ -15,15 +15,15 @@ import (
 	"concordat"
 )
 
-// Annotation is one passage of a suspicious document and its source passage: a case of the truth or a detection. Offsets and lengths are
-// in Unicode code points of the UTF-8 files, with line ends unchanged.
+// Annotation is a passage of a suspicious document with its source passage, either a case of the truth or a detection. Offsets and
+// lengths are in Unicode code points of the UTF-8 files, with line ends unchanged.
 type Annotation struct {
 	Susp, Source             string // file names
 	Offset, Length           int
 	SourceOffset, SourceSize int
 }
 
-// Limits of the files to read.
+// These limit the files to be read.
 const (
 	maxXMLBytes    = 8 << 20
 	maxFeatures    = 100_000
@@ -107,7 +107,7 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// DocumentPair names a suspicious document and a source with which it is compared.
+// DocumentPair names a suspicious document and a source to compare it with.
 type DocumentPair struct{ Susp, Source string }
 
 // ReadPairs reads lines "susp source" and skips empty ones. It refuses, with ErrInvalid, lines of another form and names that are not

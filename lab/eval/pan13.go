@@ -266,7 +266,7 @@ func panNomination(r *run) error {
 	return nil
 }
 
-// aroundHit is the number of units around a matched sentence for which an owner discloses the sketch.
+// aroundHit is the number of units around a matched sentence whose sketch an owner discloses.
 const aroundHit = 20
 
 // panCorpus finds sources among all documents, as a check does, then aligns.
@@ -317,8 +317,8 @@ func panCorpus(r *run) error {
 	return nil
 }
 
-// judge scores detections in the pairs judged by PAN, and counts the others: those ignored because another part of the corpus annotates
-// them, and those about which PAN has no information.
+// judge scores detections in the pairs judged by PAN. It counts the others: the ones ignored because another part of the corpus annotates
+// them, and the ones about which PAN has no information.
 func (r *run) judge(p *pan, of string, got []Annotation) {
 	judged := map[DocumentPair]bool{}
 	for _, x := range p.pairs {
@@ -344,7 +344,7 @@ func (r *run) judge(p *pan, of string, got []Annotation) {
 	}
 }
 
-// sketchesNear aligns like two sites: the owner discloses the sketch around the sentences that were found.
+// sketchesNear aligns like two sites if the owner discloses the sketch around the sentences that were found.
 func sketchesNear(spans []concordat.Span, susp, source *Side) ([]align.Passage, error) {
 	whole, err := source.Text.Sketch(sketchKey, align.DefaultSketchBits)
 	if err != nil {

@@ -22,8 +22,8 @@ type otherReader struct {
 	args []string // arguments before the file
 }
 
-// OtherReaders are the programs with which this project's extraction is compared, by file extension: two, or one if there is no
-// second free program.
+// OtherReaders are the programs to compare this project's extraction with, by file extension. There are two, or one if there is no second
+// free program.
 var OtherReaders = map[string][]otherReader{
 	".pdf": {{"pdftotext", []string{"-q"}}, {"mutool", []string{"draw", "-q", "-F", "txt", "-o", "-"}}},
 	".doc": {{"antiword", []string{"-m", "UTF-8.txt", "-w", "0"}}, {"catdoc", []string{"-d", "utf-8", "-w"}}},
@@ -40,7 +40,7 @@ type ReaderFigures struct {
 	Found   float64   `json:"found"`           // proportion of the letters found by both others, counted as a multiset, that we find too
 	Known   float64   `json:"known"`           // proportion of our letters that at least one of the others finds
 	Order   []float64 `json:"order"`           // proportion of each reader's runs of eight letters that we find too
-	Agree   *float64  `json:"agree,omitempty"` // proportion of the first reader's runs that the second finds too; nil: no second reader
+	Agree   *float64  `json:"agree,omitempty"` // proportion of its runs that the second reader finds too; nil if there is no second
 	Error   string    `json:"error,omitempty"` // code of our error
 	Flags   []string  `json:"flags,omitempty"`
 }

@@ -190,7 +190,7 @@ func laws(r *run) error {
 			first++
 		}
 		if r.short && i%10 != 0 {
-			continue // laws resemble each other: a check compares 200 of them
+			continue // laws resemble each other, so a check compares 200 of them
 		}
 		checked++
 		rep, err := b.Report(r.ctx, d)

@@ -28,8 +28,8 @@ type Result struct {
 }
 
 // Score compares the detections below detectionsDir with the cases below truthDir; both contain PAN's XML files directly or one level
-// below. A detection belongs to the group in which the truth has a file for its pair of documents; without such a group, it counts only
-// in the whole.
+// below. A detection belongs to the truth's group with a file for its pair of documents; without such a group, it counts only in the
+// whole.
 func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 	truth, err := readFolder(truthDir, truthFeature)
 	if err != nil {

@@ -119,7 +119,7 @@ func common(a, b map[[2]int]bool) (n int) {
 }
 
 // screening compares the default prints of screen with others: on the laws used to choose them, on chapters that were not used, and on
-// reviews, which were used to choose for evenness. Each review comes with a copy in which one word in twenty is changed. It also compares
+// reviews, which were used to choose for evenness. Each review comes with a copy with one word in twenty changed. It also compares
 // estimates of resemblance with the exact values.
 func screening(r *run) error {
 	docs, revisions, err := lawTexts(r.corpora)

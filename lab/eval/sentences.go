@@ -217,8 +217,7 @@ func versesOf(r *run, of string, library, asking []Doc) error {
 	return nil
 }
 
-// substitutionRecall looks up sentences in which a fifth of the words are replaced by random words from the
-// same corpus.
+// substitutionRecall looks up sentences with a fifth of the words replaced by random words from the same corpus.
 func substitutionRecall(r *run) error {
 	english, err := r.corpora.reviews(r.pick(1500, 500))
 	if err != nil {

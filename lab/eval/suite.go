@@ -34,7 +34,7 @@ type Options struct {
 	Passages string
 	// Leads, if not empty, is a file for all conspicuous places in an evaluation of leads, one checked document per line.
 	Leads string
-	// Every mixes one in this many of the unrelated texts with the sources; 0 or 1: all of them.
+	// Every mixes one in this many of the unrelated texts with the sources; 0 or 1 means all of them.
 	Every int
 	// Encoder verifies leads; nil if none does.
 	Encoder *remote.Encoder

@@ -12,7 +12,7 @@ import (
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []string `json:"columns"`
-	Rows    [][]any  `json:"rows"` // strings, whole numbers, and float64; nil: not measured
+	Rows    [][]any  `json:"rows"` // strings, whole numbers, and float64; nil means not measured
 }
 
 // Write writes the table in columns, with one decimal for non-integers.

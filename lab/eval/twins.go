@@ -23,8 +23,8 @@ import (
 	"concordat/site/batch"
 )
 
-// Bounds for documents that look alike but differ in guilt: one run measures both sides, so that neither is improved at the expense of
-// the other.
+// These are bounds for documents that look alike but differ in guilt. One run measures both sides, so that neither is improved at the
+// expense of the other.
 const (
 	leastTwinsFound   = 0.97  // minimum proportion of copying cases that must be found
 	mostTwinsAccused  = 0.005 // maximum proportion of innocent documents accused at 0.1; none may be at 0.3
@@ -53,8 +53,8 @@ type twinCase struct {
 	Docs    []string            `json:"docs"`
 	Spans   map[string][][2]int `json:"spans"`   // copied places, in code points
 	Sources []string            `json:"sources"` // sources in the library, or of a patchwork
-	Least   float64             `json:"least"`   // minimum proportion for the pair; 0: half of the copied text
-	Works   bool                `json:"works"`   // a list of references: naming the shared works is enough
+	Least   float64             `json:"least"`   // minimum proportion for the pair; 0 means half of the copied text
+	Works   bool                `json:"works"`   // a list of references, for which naming the shared works is enough
 }
 
 type innocents struct {
@@ -116,7 +116,7 @@ func twins(r *run) error {
 	return nil
 }
 
-// twins returns the scenarios whose names begin with any of want; empty: all.
+// twins returns the scenarios whose names begin with any of want, or all if want is empty.
 func (c corpusDir) twins(want []string) ([]*twinScenario, error) {
 	b, err := os.ReadFile(filepath.Join(string(c), twinsHalf, "truth.jsonl"))
 	if err != nil {

@@ -405,7 +405,7 @@ func sumTwins(rows []*twinRow) (all *twinRow, families []*twinRow) {
 // names are the documents of a line, given by name or as objects with a name.
 type names []string
 
-// UnmarshalJSON decodes a list of names or objects; a number, such as the count of documents in reports, yields none.
+// UnmarshalJSON decodes a list of names or objects; a number, for example the count of documents in reports, yields none.
 func (n *names) UnmarshalJSON(b []byte) error {
 	*n = nil
 	var list []json.RawMessage

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Change is one edit of one file: it replaces the bytes from Start to End with To.
+// Change is one edit of one file. It replaces the bytes from Start to End with To.
 type Change struct {
 	File       string // relative to the root of the module
 	Line       int
@@ -23,7 +23,7 @@ type Change struct {
 	Nth        int  // index among the function's changes with the same From and To, from 0
 	InCase     bool // whether it is in the condition of a case, which coverage counts with the body after it
 	Form       form // how it can be switched on while the program runs
-	// For numeric operators: the end of the left operand, the start of the right one, and the two operators.
+	// These are for numeric operators: the end of the left operand, the start of the right one, and the two operators.
 	LeftEnd, RightStart int
 	Op, ToOp            string
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// endTogether makes the command a process group that is ended as a unit: go test starts the tests, and these can start their own
+// endTogether makes the command a process group that is ended as a unit, because go test starts the tests, and these can start their own
 // processes.
 func endTogether(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -47,7 +47,7 @@ func cutLast(line string) (before, after string, ok bool) {
 	return line[:i], line[i+1:], true
 }
 
-// without returns the changes that are not in the list, and the number of those that are.
+// without returns the changes that are not in the list, and the number of listed ones.
 func without(cs []Change, known map[string]string) ([]Change, int) {
 	var out []Change
 	for _, c := range cs {

@@ -7,8 +7,8 @@
 //	bin/mutants -n 40 -seed 1 -together -tests site site site/ask site/batch
 //	bin/mutants -n 40 -seed 1 -together -tests 'site=Ask|Partner,site/ask' site/ask
 //
-// The selection of changes depends only on the seed and the sources. The tree is not modified: go test gets each mutant as an overlay.
-// Exit status 1: something survived.
+// The selection of changes depends only on the seed and the sources. The tree is not modified, because go test gets each mutant as an
+// overlay. Exit status 1 means that something survived.
 package main
 
 import (
@@ -309,7 +309,7 @@ func show(out io.Writer, asJSON bool, r Result) error {
 	return err
 }
 
-// draw picks n changes, those whose keys have the lowest hashes with the seed, so that editing one function does not affect the selection
+// draw picks the n changes whose keys have the lowest hashes with the seed, so that editing one function does not affect the selection
 // elsewhere. It returns them in the order of the sources.
 func draw(cs []Change, n int, seed uint64) []Change {
 	if n <= 0 || n >= len(cs) {

@@ -18,7 +18,7 @@ import (
 // measured holds the measurements of one test binary, stored between runs in a file of JSON lines, one per test, each preceded by a line
 // break. A test is added as soon as it is measured, so that the next run continues where an interrupted one stopped.
 type measured struct {
-	path  string // "": store nothing
+	path  string // empty if nothing is stored
 	tests map[string]measurement
 }
 
@@ -33,8 +33,8 @@ type measurement struct {
 const keepMeasured = 14 * 24 * time.Hour
 
 // openMeasured reads the stored measurements for a binary of tests that run in a folder. The binary contains the package with its
-// changes, its tests and everything that they use. If any of these differs, or the folder's testdata, or a CONCORDAT_* variable of the
-// environment, there are no measurements. Other files read by tests are not considered.
+// changes, its tests and everything that they use. There are no measurements if any of these, the folder's testdata, or a CONCORDAT_*
+// variable of the environment differs. Other files read by tests are not considered.
 func openMeasured(cache, binary, folder string) (*measured, error) {
 	if cache == "" {
 		return &measured{}, nil

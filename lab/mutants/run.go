@@ -22,7 +22,7 @@ const (
 	Killed    State = "killed"
 	TimedOut  State = "timeout"   // counts as killed
 	Survived  State = "survived"  // tests ran its line and passed
-	Uncovered State = "uncovered" // no test runs its line: it survives without being run
+	Uncovered State = "uncovered" // no test runs its line, so it survives without being run
 	Broken    State = "broken"    // it does not compile and does not count
 	Apart     State = "apart"     // it compiles, but not together with others, and was not run
 )
@@ -44,7 +44,7 @@ type tester struct {
 // span is a range of lines that a test runs, including both ends.
 type span struct{ from, to int }
 
-// prepare runs the tests without a change: they must pass, their time determines the time limit of a mutant, and their coverage shows
+// prepare runs the tests without a change. They must pass; their time determines the time limit of a mutant, and their coverage shows
 // which mutants need no run.
 func (t *tester) prepare(ctx context.Context) error {
 	profile := filepath.Join(t.dir, "cover")

@@ -90,7 +90,7 @@ func switched(src []byte, same, inner []Change, around int, number map[string]in
 			between(src, one.RightStart, one.End, right, k, number), one.Op, one.ToOp))
 	}
 	text := between(src, one.Start, one.End, inner, number[one.Key()], number)
-	// A statement can be a single call: the code that omits the statement goes around the code that changes the call.
+	// If a statement is a single call, the code that omits the statement goes around the code that changes the call.
 	for _, c := range slices.SortedStableFunc(slices.Values(same), func(a, b Change) int { return dropsLast(a) - dropsLast(b) }) {
 		k := number[c.Key()]
 		switch c.Form {
@@ -119,7 +119,7 @@ var (
 	placeOfError = regexp.MustCompile(`^\S*mutant(\d+)\.go:\d+`)
 )
 
-// faulty returns the numbers of the changes that a compiler rejects: those quoted in a message, or the one at its position.
+// faulty returns the numbers of the changes that a compiler rejects: the ones quoted in a message, or the one at its position.
 func faulty(messages string) map[int]bool {
 	out := map[int]bool{}
 	for line := range strings.Lines(messages) {

@@ -50,8 +50,8 @@ func newTogether(t *tester, cs []Change, cache string) *together {
 	return g
 }
 
-// prepare builds the tests and runs each one that was not measured before by itself. All must pass on the first or second attempt. It
-// takes minutes and reports its progress.
+// prepare builds the tests and runs each one that was not measured before, one at a time. All must pass on the first or second attempt.
+// It takes minutes and reports its progress.
 func (g *together) prepare(ctx context.Context) error {
 	fmt.Fprintf(g.log, "building %s with %d changes\n", strings.Join(g.pkgs, ", "), len(g.changes))
 	overlay, err := g.compile(ctx)
@@ -71,7 +71,7 @@ func (g *together) prepare(ctx context.Context) error {
 	return nil
 }
 
-// measureAll builds a package's tests and runs each one that matches only and was not measured before by itself.
+// measureAll builds a package's tests and runs each one that matches only and was not measured before, one at a time.
 func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay string) error {
 	fmt.Fprintf(g.log, "building the tests of %s\n", pkg)
 	out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
@@ -308,8 +308,8 @@ func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, err
 	return Survived, nil
 }
 
-// confirm runs the tests that failed with a change again without it, if only an earlier run measured them, since what they read might
-// have changed. The output shows which tests failed; if it names none, confirm runs all.
+// confirm reruns the tests that failed with a change without that change, if only an earlier run measured them, since the files that they
+// read might have changed. The output shows which tests failed; if it names none, confirm runs all.
 func (g *together) confirm(ctx context.Context, binary string, names []string, out string) error {
 	failed := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(out, "--- FAIL: "+name+" ") })
 	if len(failed) == 0 {

@@ -143,7 +143,7 @@ func TestName(t *testing.T) {
 }
 `
 
-// TestTogether: mutants built together have the same outcomes as those built one at a time.
+// TestTogether: mutants built together have the same outcomes as mutants built one at a time.
 func TestTogether(t *testing.T) {
 	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": forms, "p/p_test.go": formsTest})

@@ -10,8 +10,8 @@ National Institutes of Health (United States government, no copyright), laws of 
 modern translations of Chinese classics (NiuTrans/Classical-Modern, MIT), and English, German and French translations of the Bible
 in the public domain. No text is in it.`
 
-// Sample is a sentence from which cells are learned.
+// Sample is a sentence for learning cells.
 type Sample = fit.Sample
 
-// MakeCells returns encoded cells learned from sentences. The same sentences in the same order give the same bytes.
+// MakeCells returns encoded cells learned from sentences. The same sentences in the same order yield the same bytes.
 func MakeCells(samples []Sample) []byte { return fit.Cells(samples, cellsNotice) }

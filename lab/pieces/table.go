@@ -22,9 +22,9 @@ type Verse struct{ Language, Place, Text string }
 // reveal little would count too much.
 const ridge = 0.1
 
-// Make returns an encoded table with the rows of the pieces of Latin and Han script, each of length 1. Its axes are those along which
+// Make returns an encoded table with the rows of the pieces of Latin and Han script, each of length 1. Its axes are the ones along which
 // verses differ most relative to translations of the same verse (linear discriminant analysis, Fisher 1936, with the place as class). The
-// same verses in the same order give the same bytes.
+// same verses in the same order yield the same bytes.
 func Make(w *Weights, verses []Verse) ([]byte, error) {
 	p := meaning.Parts{Unknown: w.Unknown, Norms: w.Norms, Notice: notice}
 	var at []int

@@ -131,7 +131,7 @@ func half(h uint16) float64 {
 	return sign * math.Ldexp(1+mantissa, exponent-15)
 }
 
-// known reports whether a piece belongs in the table: it is in a script that the table covers, or has no letters.
+// known reports whether a piece belongs in the table, that is, whether it is in a script that the table covers or has no letters.
 func known(text string) bool {
 	if text == "" || !utf8.ValidString(text) {
 		return false

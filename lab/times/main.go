@@ -1,9 +1,9 @@
 // Times measures the processor time of each package's tests, in the usual form and with -short. It measures the tests that go test
-// ./PACKAGE runs, without building them, but including the processes that they start.
+// ./PACKAGE runs, including the processes that they start but not the build.
 //
 //	bin/times index site/...
 //
-// Without arguments, it measures all packages. Exit status 1: tests failed, or a package is over its bound.
+// Without arguments, it measures all packages. Exit status 1 means that tests failed, or that a package is over its bound.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Bounds for one package.
+// These are bounds for one package.
 const (
 	usualBound = 60 * time.Second
 	shortBound = 15 * time.Second

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// encoder serves vectors made from the lengths of texts. Behaviours: with ends, the process ends after its second request; with
-// key, it requires the secret from the file named before the address; with tells, it reports its limits in an error.
+// encoder serves vectors made from the lengths of texts. The behaviour ends makes the process end after its second request; key makes it
+// require the secret from the file named before the address; tells makes it report its limits in an error.
 func encoder(behaviour, network, address string) error {
 	key := ""
 	if file, port, ok := strings.Cut(address, "@"); ok {

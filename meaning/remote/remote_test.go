@@ -18,7 +18,7 @@ import (
 	"concordat/meaning/remote"
 )
 
-// serve answers like an embedding server: each vector has two numbers derived from a text's length, with the last text first.
+// serve answers like an embedding server. Each vector has two numbers derived from a text's length, with the last text first.
 func serve(t *testing.T, seen func(*http.Request, []string)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

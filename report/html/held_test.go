@@ -66,8 +66,8 @@ func TestContextOfSource(t *testing.T) {
 	}
 }
 
-// TestUnfitWordsMarkNothing: if the length of a source's wording differs from that of its place, places in it are unknown and no words
-// are marked as different.
+// TestUnfitWordsMarkNothing: if a source's wording and its place have different lengths, places in it are unknown and no words are marked
+// as different.
 func TestUnfitWordsMarkNothing(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for _, more := range []string{"", "!"} {

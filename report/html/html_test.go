@@ -45,7 +45,7 @@ func write(t testing.TB, r *report.Report) string {
 	return b.String()
 }
 
-// parse returns every element of a page, and fails if tags do not nest, because a browser would guess.
+// parse returns every element of a page, and fails if tags do not nest, because a browser would repair the page by guessing.
 func parse(t *testing.T, page string) []*xhtml.Node {
 	t.Helper()
 	balanced(t, page)
@@ -264,7 +264,7 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// TestPageOfRandomFindings: random findings give valid pages, where all marks nest and all links have a target.
+// TestPageOfRandomFindings: random findings yield valid pages, where all marks nest and all links have a target.
 func TestPageOfRandomFindings(t *testing.T) {
 	for seed := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, 3))

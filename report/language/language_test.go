@@ -43,7 +43,7 @@ var (
 	index = regexp.MustCompile(`\[[0-9]+\]`)
 )
 
-// arguments returns the formatting verbs of a text, sorted, whatever the order in which they use the arguments.
+// arguments returns the formatting verbs of a text, sorted, so that the order of the arguments does not matter.
 func arguments(text string) []string {
 	return slices.Sorted(slices.Values(verbs.FindAllString(index.ReplaceAllString(text, ""), -1)))
 }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// TestCoverage: the fonts cover the characters of the languages in which reports are written.
+// TestCoverage: the fonts cover the characters of the languages of reports.
 func TestCoverage(t *testing.T) {
 	fs, err := faces()
 	if err != nil {

@@ -110,7 +110,7 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 	if len(texts) != len(shown) || len(boxes) != 3 {
 		t.Fatalf("%d runs of letters and %d boxes are drawn, want %d and 3", len(texts), len(boxes), len(shown))
 	}
-	const rounded = 0.05 // in points: numbers have two decimals
+	const rounded = 0.05 // in points, because numbers have two decimals
 	box := 0
 	for i, s := range shown {
 		texts[i].to = texts[i].from

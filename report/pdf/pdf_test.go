@@ -242,7 +242,7 @@ func TestPagesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the same report gives the same bytes.
+// TestSameBytes: the same report always has the same bytes.
 func TestSameBytes(t *testing.T) {
 	rep := report.Build(findings(t, "chinese"), report.Rules{})
 	if !bytes.Equal(write(t, rep), write(t, rep)) {
@@ -289,7 +289,7 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestLeadToOwnWork: the file says of a lead that its source may be the author's own earlier work.
+// TestLeadToOwnWork: the file says that a lead's source may be the author's own earlier work.
 func TestLeadToOwnWork(t *testing.T) {
 	rep := report.Build(findings(t, "english"), report.Rules{})
 	for _, own := range []*report.OwnWork{nil, {By: report.OwnByName, Author: "Jane Roe"}} {

@@ -85,7 +85,7 @@ var unlimited = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1,
 	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
 
 // TestA3OneAsk: if a member asks about a sentence and a hundred variants, each with a different bit changed, only one is answered, so
-// comparing answers reveals nothing. Answers that gave the distance would reveal all 100 bits.
+// comparing answers reveals nothing. Answers that stated the distance would reveal all 100 bits.
 func TestA3OneAsk(t *testing.T) {
 	x := newOracle(t, unlimited)
 	variants := []concordat.Fingerprint{x.base}
@@ -145,7 +145,7 @@ func TestA3ManyJobs(t *testing.T) {
 			}
 		}
 	}
-	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // then random variants: each answer would reveal a bit or two
+	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // then random variants, whose answers would reveal a bit or two each
 		step(withHash(withHash(x.base, rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))), rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))))
 	}
 	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),

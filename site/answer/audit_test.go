@@ -102,8 +102,8 @@ func TestReadyIsRounded(t *testing.T) {
 	}
 }
 
-// TestOpenedSentences: a disclosed passage counts as the most sentences that it can contain: one for each full or partial sentence
-// length.
+// TestOpenedSentences: a disclosed passage counts as the maximum number of sentences that it can contain, one for each full or partial
+// sentence length.
 func TestOpenedSentences(t *testing.T) {
 	for letters, want := range map[int]int{1: 1, sentenceLetters - 1: 1, sentenceLetters: 1, sentenceLetters + 1: 2,
 		3*sentenceLetters + 1: 4} {

@@ -35,7 +35,7 @@ func benchDocuments(b *testing.B, p interface {
 	return in, sentences
 }
 
-// benchSentences returns the size of the library: CONCORDAT_BENCH_SENTENCES or 100,000.
+// benchSentences returns the size of the library, from CONCORDAT_BENCH_SENTENCES or 100,000 by default.
 func benchSentences(b *testing.B) int {
 	b.Helper()
 	n, err := strconv.Atoi(os.Getenv("CONCORDAT_BENCH_SENTENCES"))

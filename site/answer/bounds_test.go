@@ -163,7 +163,7 @@ func TestNamesOfCells(t *testing.T) {
 	}
 }
 
-// TestLeadSteps: the certainty of a lead has three steps, each given by its lowest margin.
+// TestLeadSteps: the certainty of a lead has three steps, each defined by its lowest margin.
 func TestLeadSteps(t *testing.T) {
 	for margin, want := range map[float64]concordat.LeadStep{0.04: concordat.LeadFar, 0.119: concordat.LeadFar, 0.12: concordat.LeadNear,
 		0.199: concordat.LeadNear, 0.2: concordat.LeadVeryNear, 0.9: concordat.LeadVeryNear} {

@@ -202,8 +202,8 @@ func longSentences(t *testing.T, p *profile.Profiler, text string) (out []string
 	return out
 }
 
-// TestOutlineOfYear: within a year, the outlines of a document show a limited number of sentences besides those that matched, whatever
-// the partner asks. Sentences shown before can be shown again.
+// TestOutlineOfYear: within a year, the outlines of a document show a limited number of sentences besides the matched ones, whatever the
+// partner asks. Sentences shown before can be shown again.
 func TestOutlineOfYear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	o := sitetest.NewOwner(t, "theses")

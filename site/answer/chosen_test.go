@@ -20,8 +20,8 @@ import (
 )
 
 // chooser is a member that knows a sentence except for one word, two other sentences of the document, and a dictionary. It knows every
-// rule of the owner except the keys, and keeps a probability for each word. It makes up fingerprints to ask about: it draws many at
-// random and asks about the one whose answer should reveal most.
+// rule of the owner except the keys, and keeps a probability for each word. It draws many made-up fingerprints at random, and asks about
+// the one whose answer should reveal most.
 type chooser struct {
 	t      *testing.T
 	o      *sitetest.Owner

@@ -62,7 +62,7 @@ func plainWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// named returns the words that a member guesses from a unit's word set alone: the most frequent word for each value.
+// named returns the words that a member guesses from a unit's word set alone, the most frequent word for each value.
 func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	out, done := map[string]bool{}, map[int]bool{}
 	for _, w := range d.words {
@@ -73,11 +73,11 @@ func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 	return out
 }
 
-// TestD4Dictionary is dictionary attack D4: a member has a literal copy of the beginning of a passage, the word sets of what follows, and
-// a dictionary with every word of it, and tries to name the words that follow. From word sets alone it names some of them, as documented.
-// With the word order, which the owner does not reveal, the same program names nearly all of them. The test runs it on the word order
-// too, to show that the program works. From the owner's answers in the edge round, asked for as long as it answers, the member names no
-// more words than from the word sets, apart from single guesses that are confirmed.
+// TestD4Dictionary is dictionary attack D4: a member has a literal copy of the beginning of a passage, the word sets of the rest, and a
+// dictionary with every word of the passage, and tries to name the words of the rest. From word sets alone it names some of them, as
+// documented. With the word order, which the owner does not reveal, the same program names nearly all of them. The test runs it on the
+// word order too, to show that the program works. From the owner's answers in the edge round, asked for as long as it answers, the member
+// names no more words than from the word sets, apart from single guesses that are confirmed.
 func TestD4Dictionary(t *testing.T) {
 	files, err := filepath.Glob("../../demo/library/calls/*.txt")
 	sitetest.Must(t, err)
@@ -229,7 +229,7 @@ func (x *d4) tried() (told map[string]bool, tries int) {
 	}
 }
 
-// copies asks the edge round about the member's part and a little of what follows.
+// copies asks the edge round about the member's part and a little of the text after it.
 func (x *d4) copies(words []byte) ([]concordat.EdgeCopy, error) {
 	e, err := x.o.AnswerEdges(x.t.Context(), "north", &concordat.EdgesAsk{Job: x.job, Epoch: sitetest.TestEpoch, Handle: x.handle,
 		Passages: []concordat.EdgePassage{{Span: concordat.Span{End: min(x.has+200, len(x.text))}, Words: words}}})

@@ -9,7 +9,7 @@ import (
 	"concordat/site"
 )
 
-// TestEpochMembers: a partner gets no answer in an epoch of a federation to which it does not belong, or in an epoch that the site does
+// TestEpochMembers: a partner gets no answer in an epoch of a federation that it does not belong to, or in an epoch that the site does
 // not have, even if a library is open to the partner.
 func TestEpochMembers(t *testing.T) {
 	o := sitetest.NewOwner(t, "theses")

@@ -103,8 +103,8 @@ func TestFollow(t *testing.T) {
 	want("library deleted", b, sitetest.Garden)
 }
 
-// TestBatchRegain: a batch continues in another process, with an index that is still empty, and gives the same result as an uninterrupted
-// batch.
+// TestBatchRegain: a batch continues in another process, with an index that is still empty, and produces the same result as an
+// uninterrupted batch.
 func TestBatchRegain(t *testing.T) {
 	texts := sitetest.Twins()
 	names := slices.Sorted(maps.Keys(texts))

@@ -263,7 +263,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestStatementsFail makes each statement of each operation fail, including those in a transaction, and requires an error each time.
+// TestStatementsFail makes each statement of each operation fail, including statements in a transaction, and requires an error each time.
 func TestStatementsFail(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 // TestPageOfMany: if many documents of a library contain a page, this is reported to a partner that asks about the page, and the partner
 // decides whether it counts. A sentence or two in as many documents is not reported. If more than wording.Absolute documents contain it,
-// the answer names one more than that and gives the total.
+// the answer names one more than that and states the total.
 func TestPageOfMany(t *testing.T) {
 	for _, c := range []struct{ documents, holders, sentences, want int }{
 		{12, 8, 6, 8}, {12, 8, 2, 0}, {40, 10, 6, 10}, {40, 10, 2, 0}, {60, 30, 6, wording.Absolute + 1}, {60, 30, 2, 0}, {60, 5, 6, 5},

@@ -31,7 +31,7 @@ type view struct {
 func TestPolicyProperty(t *testing.T) {
 	o := sitetest.NewOwner(t, "big", "small")
 	rng := rand.New(rand.NewPCG(11, 12))
-	var sentences [][]string // one list per document, of long words found in no other document: two matches are evidence
+	var sentences [][]string // one list per document, of long words found in no other document, so that two matches are evidence
 	texts := map[concordat.LibraryID]map[string]string{"big": {}, "small": {}}
 	authors := map[string]string{}
 	for lib, n := range map[concordat.LibraryID]int{"big": 25, "small": 6} {
@@ -119,8 +119,8 @@ func edited(rng *rand.Rand, sentence string) string {
 	return strings.Join(words, " ") + " "
 }
 
-// eitherStep marks a hit so close to the border between two steps that the owner can report either one: each question moves the border by
-// up to two hashes, to a place known only to the owner.
+// eitherStep marks a hit so close to the border between two steps that the owner can report either one, because each question moves the
+// border by up to two hashes, to a place known only to the owner.
 const eitherStep = -1
 
 // seen reduces the answer of one library to a view. Where either step is allowed, it takes the wanted one.

@@ -134,7 +134,7 @@ func TestShip(t *testing.T) {
 		Cursor: make([]byte, 65)}); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a cursor of 65 bytes: %v", err)
 	}
-	// The partner is told of the end once, whatever causes it.
+	// The partner is told once that the mirror has ended, whatever the cause.
 	sitetest.Must(t, o.Answerer.Shares.Unshare(t.Context(), "theses", "north"))
 	_, err = o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.Epoch, Library: "theses", Cursor: m.cursor})
 	refused(t, err, concordat.ReasonLibrary)

@@ -86,7 +86,7 @@ func (e *edger) Edges(context.Context, *concordat.EdgesAsk) (*concordat.Edges, e
 	return e.says, nil
 }
 
-// TestEdgesBounds: edges are accepted within the words and the place in the question, and refused beyond.
+// TestEdgesBounds: edges are accepted within the words and the place in the question, and refused beyond them.
 func TestEdgesBounds(t *testing.T) {
 	text := "The harbour master recorded every vessel that left the estuary, its cargo of wool and the names of the sailors aboard."
 	full := align.Prepare(text)
@@ -183,8 +183,8 @@ func TestRevealablePlaces(t *testing.T) {
 	}
 }
 
-// TestRecount: the count for a passage includes the documents of all sites, this one among them, that contain exactly its sentence, and
-// each site's documents count once. If sentences are not exactly the same, it is unknown whether two sites have the same one.
+// TestRecount: the count for a passage covers the documents of all sites, including this one, that contain exactly its sentence, and each
+// site's documents count once. If sentences are not exactly the same, it is unknown whether two sites have the same one.
 func TestRecount(t *testing.T) {
 	span := concordat.Span{Start: 0, End: 100}
 	candidate := func(of concordat.SiteID, distance, documents int) *compare.Candidate {

@@ -102,7 +102,7 @@ func sent(t *testing.T, text string) *concordat.LeadAsk {
 // questions concern the same text. A member can identify every sentence in its dictionary. With CONCORDAT_CORPORA the dictionary comes
 // from 400 reviews, and the test asks about the first halves of 40 of them.
 func TestStrangersLearnNothingOfCells(t *testing.T) {
-	var whole, others cellBook // all sentences, and those that are not asked about
+	var whole, others cellBook // all sentences, and the ones that are not asked about
 	var asked []string
 	if os.Getenv("CONCORDAT_CORPORA") == "" {
 		text := sitetest.Fillers(t, 300)

@@ -180,8 +180,8 @@ func (d *decider) Reveal(context.Context, *concordat.RevealAsk) (*concordat.Reve
 	return d.says, nil
 }
 
-// TestWhenDecided: a waiting request keeps the time at which it began to wait, however often the partner is asked; a decided request has
-// the time at which the decision arrived.
+// TestWhenDecided: a waiting request keeps the time when it began to wait, however often the partner is asked; a decided request has the
+// arrival time of the decision.
 func TestWhenDecided(t *testing.T) {
 	began, now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
 	s := &Asker{o: Options{Now: func() time.Time { return now }}}

@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// TestNotAskedAgain: a partner is not asked again for a passage that it has shown or has yet to decide on. It is asked again if it
+// TestNotAskedAgain: a partner is not asked again for a passage that it has shown or has not decided on yet. It is asked again if it
 // refused, if the earlier request was for another level or place, or if only the words in common are known and the text is wanted.
 func TestNotAskedAgain(t *testing.T) {
 	here, there := concordat.Span{Start: 3, End: 90}, concordat.Span{Start: 500, End: 590}

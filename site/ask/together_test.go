@@ -11,7 +11,7 @@ import (
 	"concordat/site/compare"
 )
 
-// TestTogether: next to exact copies, a rough passage keeps only the parts that have a counterpart of their own.
+// TestTogether: next to exact copies, a rough passage keeps only the parts that have their own counterparts.
 func TestTogether(t *testing.T) {
 	text := strings.Repeat("one more sentence that says nothing. ", 60)
 	fw := &forwarding{sub: site.Submission{Text: text}, count: report.NewCounter(text)}

@@ -85,8 +85,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestTakeLibrary: a library's results for the parts of a question add up: sentences, missing parts, and whether any part is standing. A
-// refusal does not cancel earlier answers.
+// TestTakeLibrary: a library's results for the parts of a question add up, including sentences, missing parts, and whether any part is
+// standing. A refusal does not cancel earlier answers.
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted
 	r := &round{}

@@ -79,8 +79,7 @@ func reversed(in []string) []string {
 	return out
 }
 
-// TestBatchGoesOn interrupts a batch again and again. The result must equal that of an uninterrupted batch, and nothing may be done
-// twice.
+// TestBatchGoesOn interrupts a batch repeatedly. The result must be the same as without interruptions, and nothing may be done twice.
 func TestBatchGoesOn(t *testing.T) {
 	texts := sitetest.Twins()
 	names := slices.Sorted(maps.Keys(texts))

@@ -32,7 +32,7 @@ func everyTwo(share float64, names ...string) (out []bond) {
 	return out
 }
 
-// viewOf returns the view of a batch with the given pairs; r determines the order in which its documents were submitted.
+// viewOf returns the view of a batch with the given pairs; r determines the order in which documents are submitted.
 func viewOf(t *testing.T, p *sitetest.Parts, names []string, bonds []bond, r *rand.Rand) *batch.View {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
@@ -76,8 +76,8 @@ func viewOf(t *testing.T, p *sitetest.Parts, names []string, bonds []bond, r *ra
 	return v
 }
 
-// TestBatchClusters: two groups joined only by a weak pair stay two, whatever the order in which documents were submitted and compared.
-// Every document of a pair is in a cluster, and the view explains each cluster.
+// TestBatchClusters: two groups joined only by a weak pair stay two, whatever the order of submission and comparison. Every document of a
+// pair is in a cluster, and the view explains each cluster.
 func TestBatchClusters(t *testing.T) {
 	p := sitetest.NewSite(t)
 	ring := []string{"r1", "r2", "r3", "r4", "r5"}

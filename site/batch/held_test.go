@@ -159,7 +159,7 @@ func TestTextOfPlace(t *testing.T) {
 	}
 }
 
-// TestPassagesOfBothSides: a member has the passages of its own side, swapped if it is the second, and those that an earlier version
+// TestPassagesOfBothSides: a member has the passages of its own side, swapped if it is the second, and the ones that an earlier version
 // stored for both sides; a summary seen from the longer text is not a summary.
 func TestPassagesOfBothSides(t *testing.T) {
 	source := strings.Repeat("The harbour froze. ", 20)

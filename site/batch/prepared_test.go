@@ -11,7 +11,7 @@ import (
 	"concordat/internal/suite"
 )
 
-// TestPreparedTexts: cached texts equal those of align.Prepare, and the cache is bounded.
+// TestPreparedTexts: cached texts equal the results of align.Prepare, and the cache is bounded.
 func TestPreparedTexts(t *testing.T) {
 	var p preparedTexts
 	alone := &batchWording{scope: wording.Scope{Held: &wording.Common{}, Of: 1}}

@@ -20,7 +20,7 @@ const (
 )
 
 // TestWorksThatBothCite: works cited in both documents are reported in the same way for a source in a library and for a member of a
-// batch, and are not part of a share. The rows through which a deletion finds its sources name them.
+// batch, and are not part of a share. The rows that a deletion uses to find its sources name them.
 func TestWorksThatBothCite(t *testing.T) {
 	p := sitetest.NewSite(t, "theses")
 	shared := sitetest.Prose(1, 8)

@@ -52,7 +52,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestBestTerms: a window asks for its 16 rarest terms and skips those that no documents, or too many, contain.
+// TestBestTerms: a window asks for its 16 rarest terms and skips terms that no documents, or too many, contain.
 func TestBestTerms(t *testing.T) {
 	w := &weigher{stats: &concordat.TextStats{Documents: 1000}}
 	var window []concordat.TermCount

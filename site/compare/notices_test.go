@@ -81,7 +81,7 @@ func TestNoticesOnBothSides(t *testing.T) {
 	}
 }
 
-// spansOf returns the places of findings with the given reason or, without a reason, those of notices, names and statements.
+// spansOf returns the places of findings with the given reason or, without a reason, the places of notices, names and statements.
 func spansOf(found []report.Wording, why report.AttributedAs) []concordat.Span {
 	var out []concordat.Span
 	for _, f := range found {

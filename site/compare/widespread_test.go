@@ -58,7 +58,7 @@ func TestWidespread(t *testing.T) {
 }
 
 // TestSkeletonOnBothSides: if code that two documents share ends at a mark that tells both to continue, the code up to the mark was
-// handed out to them. Code written after or above it was not handed out, and nothing was if only one document has the mark.
+// handed out to them. Code written after or above it was not handed out, and no code was if only one document has the mark.
 func TestSkeletonOnBothSides(t *testing.T) {
 	const handed = "int main(int argc, char **argv) {\n    struct options o = read_options(argc, argv);\n    FILE *in = fopen(o.path, \"r\");\n" +
 		"    // TODO: your code begins here\n"

@@ -139,7 +139,7 @@ func TestErasureStoreFails(t *testing.T) {
 	}
 }
 
-// TestErasureStatementsFail does the same for each statement, including those in transactions.
+// TestErasureStatementsFail does the same for each statement, including statements in transactions.
 func TestErasureStatementsFail(t *testing.T) {
 	for name, kind := range erasures {
 		t.Run(name, func(t *testing.T) {

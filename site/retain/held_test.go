@@ -148,7 +148,7 @@ func TestThin(t *testing.T) {
 }
 
 // TestDiscardWhileRunning: the text of a check that is not stored is kept until the check has ended, even if a worker that lost the check
-// to another is through with it.
+// to another has finished with it.
 func TestDiscardWhileRunning(t *testing.T) {
 	db := storetest.SQLite(t)
 	e := New(site.New(site.Options{ID: "here", Store: db}), Options{Store: db})
@@ -221,7 +221,7 @@ func TestRestIsForgotten(t *testing.T) {
 	}
 }
 
-// TestReceiptNamesTheLog: a receipt says whether the store's log still contains deleted data: PostgreSQL's does, SQLite's does not.
+// TestReceiptNamesTheLog: a receipt says whether the store's log still contains deleted data, as PostgreSQL's does and SQLite's does not.
 func TestReceiptNamesTheLog(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "site.db") },

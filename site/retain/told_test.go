@@ -41,8 +41,8 @@ func TestDeletionNeedsItsRemains(t *testing.T) {
 	}
 }
 
-// TestSweepTells: a sweep reports files that cannot be tidied and a store that cannot list the open deletions, and counts what it removed
-// nevertheless.
+// TestSweepTells: a sweep reports files that cannot be tidied and a store that cannot list the open deletions, and still counts what it
+// removed.
 func TestSweepTells(t *testing.T) {
 	s := newErasureSite(t)
 	db, script := storetest.Scripted(s.store)

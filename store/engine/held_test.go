@@ -248,7 +248,7 @@ func TestCopyWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestCopyIsReadBack: if a new store's contents differ from those copied into it, the store is emptied and not accepted as a copy.
+// TestCopyIsReadBack: if a new store's contents differ from the data copied into it, the store is emptied and not accepted as a copy.
 func TestCopyIsReadBack(t *testing.T) {
 	from, to := open(t, filepath.Join(t.TempDir(), "from.db")), open(t, filepath.Join(t.TempDir(), "to.db"))
 	change(t, from, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)

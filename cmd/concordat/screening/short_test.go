@@ -11,7 +11,7 @@ import (
 	"concordat/simhash"
 )
 
-// TestShortAgainstSimhash counts how many pairs of short texts the method simhash finds with its defaults, out of all pairs, which the
+// TestShortAgainstSimhash counts the pairs of short texts that the method simhash finds with its defaults, out of all pairs that the
 // method short finds (doc/evaluation/short.md).
 func TestShortAgainstSimhash(t *testing.T) {
 	var letters []string

@@ -13,8 +13,8 @@ import (
 	"concordat/internal/cputime"
 )
 
-// TestWriter compares dictionaries with those from vellum's builder. The bytes must be equal unless some term shares its first bytes with
-// no other: with distinct values, only the nodes of such terms can be equal, and vellum shares equal nodes.
+// TestWriter compares dictionaries with vellum's. The bytes must be equal unless some term shares its first bytes with no other. With
+// distinct values, only the nodes of such terms can be equal, and vellum shares equal nodes.
 func TestWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	var d Writer

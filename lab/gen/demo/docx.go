@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// made is the date in the file; it is fixed, so that the same text gives the same bytes.
+// made is the date in the file; it is fixed, so that the same text yields the same bytes.
 var made = time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC)
 
 const (

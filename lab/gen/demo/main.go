@@ -1,5 +1,5 @@
-// Command demo creates the submission of the demonstration, a DOCX file, and truth.json, the list of what it reuses, from submission.txt.
-// Run go -C lab run ./gen/demo
+// Command demo creates from submission.txt the submission of the demonstration, a DOCX file, and truth.json, which lists the passages
+// that it reuses. Run go -C lab run ./gen/demo
 //
 // In submission.txt, "# " begins the title and "## " a heading; every other line is a paragraph. A passage taken from the library is
 // between [[kind document]] and [[/]]; if its wording was changed, the document is followed by the original's first and last words:
@@ -31,7 +31,7 @@ const (
 	truthPath      = "truth.json"
 )
 
-// A paragraph of the submission, with its reused passages.
+// paragraph is a paragraph of the submission with its reused passages.
 type paragraph struct {
 	style    string // Title, Heading1 or empty
 	text     string

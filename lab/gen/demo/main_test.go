@@ -15,7 +15,7 @@ import (
 
 var library = os.DirFS("../../../demo/library")
 
-// The files in the tree must equal those that this program generates.
+// The files in the tree must equal the ones that this program generates.
 func TestGenerated(t *testing.T) {
 	docx, truth, err := generate(library)
 	if err != nil {
@@ -108,8 +108,8 @@ func TestPassages(t *testing.T) {
 	}
 }
 
-// TestOwn: text marked as the submission's own shares no long run of words with the library: 7 English words, or 13 Chinese characters, a
-// common limit.
+// TestOwn: text marked as the submission's own shares no run of 7 English words or 13 Chinese characters with the library; these are
+// common limits.
 func TestOwn(t *testing.T) {
 	docs, err := loadLibrary(library)
 	if err != nil {

@@ -7,11 +7,11 @@
 //	go -C lab run ./gen/stock ROOT > align/wording/stock/public.txt
 //
 // It reads the copyright files of apt, curl, git, libexpat1, libx11-6, nodejs, openssl, python3, vim and zlib1g. From classes and
-// templates for theses, it takes declarative paragraphs without markup, if the file or its README states the LaTeX Project Public
-// License or the MIT licence; nothing is taken from a file under the GNU GPL, whose terms would extend to the program. From base-files and
-// the packages' copyright files, it takes licence texts. From doclicense, it takes statements in other languages about licences. From
-// articles under CC BY, it takes sentences on statistics and ethics with little content of their own, because other articles contain most
-// of their runs of words.
+// templates for theses, it takes declarative paragraphs without markup, if the file or its README states the LaTeX Project Public License
+// or the MIT licence; nothing is taken from a file under the GNU GPL, whose terms would extend to the program. From base-files and the
+// packages' copyright files, it takes licence texts. From doclicense, it takes statements in other languages about licences. From
+// articles under CC BY, it takes sentences on statistics and ethics with little original content, because other articles contain most of
+// their runs of words.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 // granting are the packages whose copyright files are read.
 var granting = []string{"apt", "curl", "git", "libexpat1", "libx11-6", "nodejs", "openssl", "python3", "vim", "zlib1g"}
 
-// refused stands for licences under which nothing is taken, and underGPL lists files that state another licence than their catalogue entry.
+// refused marks licences under which nothing is taken, and underGPL lists files whose stated licence differs from their catalogue entry.
 const refused = "GPL"
 
 var underGPL = []string{"shtthesis.cls"}
@@ -186,7 +186,7 @@ var (
 	junk     = regexp.MustCompile(`[@_\\/=]|\b\pL*[a-z][A-Z]\pL*\b|\p{Han}[a-zA-Z]{2,}\p{Han}|\b[0-9.]+(?:em|mm|cm|pt)\b`)
 )
 
-// clean returns a paragraph's sentences without those left over from markup.
+// clean returns a paragraph's sentences, except for leftovers of markup.
 func clean(p string) string {
 	var b strings.Builder
 	for _, s := range sentence.FindAllString(p, -1) {

@@ -101,7 +101,8 @@ func (a *articles) add(path string) error {
 	return nil
 }
 
-// write writes the sentences on methods with little content of their own: most of their words are in runs that other articles contain.
+// write writes the sentences on methods that have little original content, because most of their words are in runs that other articles
+// contain.
 func (a *articles) write(seen map[string]bool) {
 	for _, path := range slices.Sorted(maps.Keys(a.texts)) {
 		x := a.texts[path]
@@ -163,7 +164,7 @@ func sentencesOf(p string) []string {
 // named matches a definition of doclicense.
 var named = regexp.MustCompile(`(?m)^\\@namedef\{doclicense@lang@(thisDoc|word@license|lic@[^}]*)\}\{([^}]*)\}`)
 
-// documentLicence writes, in one language, the sentences with which a document states its licence.
+// documentLicence writes a document's statements of its licence in one language.
 func documentLicence(path, from string, seen map[string]bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
