@@ -95,14 +95,14 @@ func (r *Report) comparedWords() string {
 	case a.Compared == 0:
 		return l.Say("Compared: nothing. Every share of this report is blank, not zero.")
 	case !a.Counted() && a.Compared == a.File:
-		return l.Say("Compared: all %s letters and digits that were read. The file contains more, which was not read.", Thousands(a.Compared))
+		return l.Say("Compared: all %s letters and digits that were read. The file contains more, which was not read.", Thousands(l, a.Compared))
 	case !a.Counted():
 		return l.Say("Compared: %s of %s letters and digits that can be counted. The file contains more, which was not read.",
-			Thousands(a.Compared), Thousands(a.File))
+			Thousands(l, a.Compared), Thousands(l, a.File))
 	case a.File == r.Scores.Characters:
-		return l.Say("Compared: %s of the text, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
+		return l.Say("Compared: %s of the text, %s of %s letters and digits.", share, Thousands(l, a.Compared), Thousands(l, a.File))
 	}
-	return l.Say("Compared: %s of the file, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
+	return l.Say("Compared: %s of the file, %s of %s letters and digits.", share, Thousands(l, a.Compared), Thousands(l, a.File))
 }
 
 // leftWords returns sentences about the parts of the file that are missing from the text because a rule left them out or they could not
@@ -118,12 +118,12 @@ func (r *Report) leftWords() []string {
 	const most = 20
 	for i, x := range r.Account.NotRead {
 		if i == most {
-			out = append(out, l.Say("Not read: %s more, which the JSON form lists.", Thousands(len(r.Account.NotRead)-most)))
+			out = append(out, l.Say("Not read: %s more, which the JSON form lists.", Thousands(l, len(r.Account.NotRead)-most)))
 			break
 		}
 		var size []string
 		if x.Count > 1 {
-			size = append(size, l.Say("%s times", Thousands(x.Count)))
+			size = append(size, l.Say("%s times", Thousands(l, x.Count)))
 		}
 		if x.Letters > 0 {
 			size = append(size, l.Plural(x.Letters, "letter", "letters"))

@@ -71,9 +71,9 @@ func TestAccountIsTold(t *testing.T) {
 		{Code: "pictures", Missing: true, Detail: "pictures on page 2", Count: 3}}
 	r := report.Build(&report.Findings{Submission: concordat.Document{Text: text}, Checked: []concordat.Span{{End: len(text)}},
 		Flags: flags}, report.Rules{})
-	want := []string{"Compared: 70 of 1\u202f310 letters and digits that can be counted. The file contains more, which was not read.",
-		"Left out, comments: 1\u202f200 letters.", "Not read, part: word/stray.xml (40 letters).",
-		"Not read, part: sheet.xls (12\u202f034 bytes).",
+	want := []string{"Compared: 70 of 1,310 letters and digits that can be counted. The file contains more, which was not read.",
+		"Left out, comments: 1,200 letters.", "Not read, part: word/stray.xml (40 letters).",
+		"Not read, part: sheet.xls (12,034 bytes).",
 		"Not read, pictures: pictures on page 2 (3 times)."}
 	if got := r.Statement()[:len(want)]; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

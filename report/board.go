@@ -151,7 +151,7 @@ func boardCompared(r *Report) []string {
 	case libraries == nil:
 		out = append(out, l.Say("No library answered."))
 	case len(libraries) < len(asked):
-		out = append(out, l.Say("Compared with %s of %s: %s.", Thousands(len(libraries)), l.Plural(len(asked), "library", "libraries"),
+		out = append(out, l.Say("Compared with %s of %s: %s.", Thousands(l, len(libraries)), l.Plural(len(asked), "library", "libraries"),
 			firstOf(l, libraries)))
 	default:
 		out = append(out, l.Say("Compared with %s: %s.", l.Plural(len(libraries), "library", "libraries"), firstOf(l, libraries)))
@@ -173,7 +173,7 @@ func boardCompared(r *Report) []string {
 func firstOf(l Language, names []string) string {
 	more := len(names) - boardLibraries
 	if more > 0 {
-		names = append(names[:boardLibraries:boardLibraries], l.Say("%s more", Thousands(more)))
+		names = append(names[:boardLibraries:boardLibraries], l.Say("%s more", Thousands(l, more)))
 	}
 	return strings.Join(names, l.Say("; "))
 }
@@ -223,8 +223,8 @@ func boardCounts(r *Report) [][2]string {
 			sources++
 		}
 	}
-	row(l.Say("Passages that count"), l.Say("%s of %s", Thousands(counted), Thousands(len(r.Evidence))))
-	row(l.Say("Sources that count"), l.Say("%s of %s", Thousands(sources), Thousands(len(r.Sources))))
+	row(l.Say("Passages that count"), l.Say("%s of %s", Thousands(l, counted), Thousands(l, len(r.Evidence))))
+	row(l.Say("Sources that count"), l.Say("%s of %s", Thousands(l, sources), Thousands(l, len(r.Sources))))
 	var why []concordat.Exclusion
 	for e := range places {
 		why = append(why, e)
@@ -260,7 +260,7 @@ func boardPassage(r *Report, i int) BoardPassage {
 		return p
 	}
 	s := e.Sources[k]
-	p.Source, p.Place = shortly(nameOf(s.Title, s.Ref), boardName), shortly(r.Place(s.Ref), boardName)
+	p.Source, p.Place = shortly(nameOf(s.Title, s.Ref), boardName), shortly(SourcePlace(r, s.Ref), boardName)
 	if more := len(e.Sources) - 1; more > 0 {
 		p.Place += l.Say("; ") + l.Say("also in %s", l.Plural(more, "further source", "further sources"))
 	}

@@ -132,7 +132,7 @@ func measuredShares(l Language) []string {
 				first = false
 				k := at.count(r)
 				low, high := Wilson(k, r.Documents)
-				s += l.Say("%s of %s %s (%s; between %s and %s)", Thousands(k), Thousands(r.Documents), l.classWords(r),
+				s += l.Say("%s of %s %s (%s; between %s and %s)", Thousands(l, k), Thousands(l, r.Documents), l.classWords(r),
 					l.percent1(float64(k)/float64(r.Documents)), l.percent1(low), l.percent1(high))
 			}
 			out = append(out, s+l.Say("."))
@@ -216,32 +216,32 @@ func (r *Report) Conclusion() string {
 		return l.Say("Decide what is to be decided before concluding anything from this share.")
 	case !ok:
 		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",
-			l.Plural(r.Scores.Words, "word", "words"), Thousands(fewestWords)),
+			l.Plural(r.Scores.Words, "word", "words"), Thousands(l, fewestWords)),
 			l.Say("In so short a text, a sentence that anyone might write makes the share large. Read the passages before concluding anything about a person.")})
 	case c.at == 0:
-		out := l.Say("In our tests, none of %s texts with a tenth or more copied or reworded had so small a share.", Thousands(c.copies))
+		out := l.Say("In our tests, none of %s texts with a tenth or more copied or reworded had so small a share.", Thousands(l, c.copies))
 		if missed := c.copies - c.copied; missed > 0 {
-			out = l.Say("In our tests, at most 1 in %s texts with a tenth or more copied or reworded had so small a share.", oneIn(missed, c.copies))
+			out = l.Say("In our tests, at most 1 in %s texts with a tenth or more copied or reworded had so small a share.", oneIn(l, missed, c.copies))
 		}
 		if c.batch { // batches were not measured with rewritten texts
 			return l.Join([]string{out, l.Say("It does not prove originality.")})
 		}
 		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, had one so small: it does not prove originality.")})
 	}
-	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(c.honests), l.Percent(c.at))
+	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(l, c.honests), l.Percent(c.at))
 	if c.honest > 0 {
-		out = l.Say("In our tests, at most 1 honest text in %s reached a share of %s.", oneIn(c.honest, c.honests), l.Percent(c.at))
+		out = l.Say("In our tests, at most 1 honest text in %s reached a share of %s.", oneIn(l, c.honest, c.honests), l.Percent(c.at))
 	}
 	return l.Join([]string{out, l.Say("Read the passages before concluding anything about a person.")})
 }
 
 // oneIn returns a number with one nonzero digit such that k of n is at most one in that number.
-func oneIn(k, n int) string {
+func oneIn(l Language, k, n int) string {
 	in := n / k
 	for unit := 10; unit <= in; unit *= 10 {
 		in = in / unit * unit
 	}
-	return Thousands(in)
+	return Thousands(l, in)
 }
 
 // behindConclusion returns sentences with the figures that support the conclusion, or nil if there are none.
@@ -253,21 +253,21 @@ func behindConclusion(r *Report) []string {
 	}
 	if c.at == 0 {
 		return []string{l.Join([]string{l.Say("%s of %s documents with at least a tenth copied or reworded reached %s.",
-			Thousands(c.copied), Thousands(c.copies), l.Percent(0.1)),
+			Thousands(l, c.copied), Thousands(l, c.copies), l.Percent(0.1)),
 			l.Say("Most of those with a condensed source, or with text that a language model rewrote, did not.")})}
 	}
 	_, high := Wilson(c.honest, c.honests)
 	out := []string{l.Say("Of %s texts without reuse that were measured, %s of which share forms, declarations, statutes or references, %s reached %s: "+
-		"at most %s of such texts, with 95%% certainty.", Thousands(c.honests), Thousands(c.forms), Thousands(c.honest), l.Percent(c.at),
+		"at most %s of such texts, with 95%% certainty.", Thousands(l, c.honests), Thousands(l, c.forms), Thousands(l, c.honest), l.Percent(c.at),
 		l.percent1(high))}
 	if c.batch {
 		return []string{l.Join(append(out,
-			l.Say("Of %s with a tenth or more copied, or revised by people, %s did.", Thousands(c.copies), Thousands(c.copied)),
+			l.Say("Of %s with a tenth or more copied, or revised by people, %s did.", Thousands(l, c.copies), Thousands(l, c.copied)),
 			l.Say("Text that a language model rewrote was not measured in batches.")))}
 	}
 	machine, machines := measured(false, c.at == 0.3, "machine")
 	return []string{l.Join(append(out,
 		l.Say("Of %s with a tenth or more copied, translated there and back, or reworded by programs or people, %s did.",
-			Thousands(c.copies), Thousands(c.copied)),
-		l.Say("Of %s that a language model rewrote to the same extent, %s did.", Thousands(machines), Thousands(machine))))}
+			Thousands(l, c.copies), Thousands(l, c.copied)),
+		l.Say("Of %s that a language model rewrote to the same extent, %s did.", Thousands(l, machines), Thousands(l, machine))))}
 }

@@ -136,7 +136,7 @@ func (l Language) FlagSize(k FlagKind) string {
 	case k.Count > 1 && (k.Code == "long_sources" || k.Code == "not_meant"):
 		return l.Plural(k.Count, "document", "documents")
 	case k.Count > 1:
-		return l.Say("%s times", Thousands(k.Count))
+		return l.Say("%s times", Thousands(l, k.Count))
 	}
 	return ""
 }

@@ -122,7 +122,7 @@ func TestHolders(t *testing.T) {
 	counted.Counted, form.Kind = true, concordat.KindForm
 	r := &Report{Language: English, Wording: []SharedWording{common(40, 1000), common(30, 1000), common(50, 1000),
 		common(7, 90), counted, form, common(0, 1000), common(5, 0)}}
-	if d := cmp.Diff([]string{"Found in 7 of 90 documents, including this one.", "Found in 30 to 50 of 1\u202f000 documents, including this one."}, r.holders()); d != "" {
+	if d := cmp.Diff([]string{"Found in 7 of 90 documents, including this one.", "Found in 30 to 50 of 1,000 documents, including this one."}, r.holders()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -35,7 +35,7 @@ func (l Language) Say(english string, args ...any) string {
 
 // Plural returns n with the noun for it, given the English singular and plural.
 func (l Language) Plural(n int, one, many string) string {
-	return Thousands(n) + " " + language.Code(l).Noun(n, one, many)
+	return Thousands(l, n) + " " + language.Code(l).Noun(n, one, many)
 }
 
 // Join joins sentences with the language's separator.

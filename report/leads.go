@@ -212,7 +212,7 @@ func (r *Report) LeadsFound() string {
 		return ""
 	}
 	l := r.Language
-	found := l.Say("Leads to passages in other words: %s. They are not part of any share.", Thousands(len(r.Leads)))
+	found := l.Say("Leads to passages in other words: %s. They are not part of any share.", Thousands(l, len(r.Leads)))
 	if counted := r.CountedLeads(); counted != "" {
 		return l.Join([]string{found, counted})
 	}

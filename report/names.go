@@ -71,6 +71,14 @@ func (r *Report) Place(ref concordat.Ref) string {
 	return place + "/" + string(ref.Document)
 }
 
+// SourcePlace describes where a document is, for display after its title: like Report.Place, but without the document's name.
+func SourcePlace(r *Report, ref concordat.Ref) string {
+	if _, ok := ref.Library.Batch(); ok {
+		return r.Place(ref)
+	}
+	return r.libraryPlace(ref.Site, ref.Library)
+}
+
 // atPartner reports whether a site is a partner: it provided a name, or it is not the site of the report.
 func atPartner(r *Report, id concordat.SiteID) bool {
 	_, named := r.Sites[id]

@@ -62,7 +62,7 @@ func TestPartnersInWords(t *testing.T) {
 			"They learned: 2 sentences as keyed fingerprints, 3 sentences as codes of meaning, which have no key, the wording of 1 passage (80 letters). " +
 			"Known here: the titles of 1 document that matches, outlines of 1 document (12 sentences), the order of 40 words, as a byte each, the words in common with 1 passage. " +
 			"Leads were looked for there, by codes of meaning. Not searched for leads: 1 part of its index, which did not answer. " +
-			"Not asked about leads: 1 200 sentences at the end of the text, because the text is too long. It will report later documents that match.",
+			"Not asked about leads: 1,200 sentences at the end of the text, because the text is too long. It will report later documents that match.",
 		"south/grants: did not answer (the library is under embargo). 2 sentences were not measured there. They learned: 2 sentences as keyed fingerprints.",
 		"west/laws: answered 2 sentences. From a mirror of 2026-05-04; nothing was asked or shown there. Known here: that nothing matches, as far as it may disclose.",
 		"west/few: answered 2 sentences. Known here: that few documents match with few sentences of those asked, and no more.",

@@ -306,10 +306,15 @@ func TestWords(t *testing.T) {
 			t.Errorf("in %s: %q, want %q", l, got, want)
 		}
 	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000",
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000",
 		-100: "-100"} {
-		if got := Thousands(n); got != want {
+		if got := Thousands(English, n); got != want {
 			t.Errorf("Thousands(%d) is %q, want %q", n, got, want)
+		}
+	}
+	for l, want := range map[Language]string{"de": "12.345", "zh-Hans": "12,345"} {
+		if got := Thousands(l, 12345); got != want {
+			t.Errorf("in %s: %q, want %q", l, got, want)
 		}
 	}
 }

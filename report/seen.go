@@ -75,7 +75,7 @@ func (r *Report) Count(n int) string {
 	if r.scoresOnly() {
 		return ""
 	}
-	return Thousands(n)
+	return Thousands(r.Language, n)
 }
 
 // ScoreOnly returns a report with scores but not where they come from: no passages, no sources, no libraries. It does not modify r.

@@ -205,13 +205,13 @@ func (r *Report) shortStatement() []string {
 	if s.Found == 1 {
 		stand = "Short texts (titles, headings, answers): %s of %s also appears in other documents. They are not part of the shares."
 	}
-	out := []string{l.Say(stand, Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
+	out := []string{l.Say(stand, Thousands(l, s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
 	if s.titleOnly {
 		out = append(out, l.Say("Of the short texts only the title was compared: the text has no paragraph of 4 to 39 letters."), l.Say(listHint))
 	}
 	if s.Common+s.Excluded > 0 {
-		out = append(out, l.Say("Of the short texts, %s found as common wording and %s excluded by rules do not count.", Thousands(s.Common),
-			Thousands(s.Excluded)))
+		out = append(out, l.Say("Of the short texts, %s found as common wording and %s excluded by rules do not count.", Thousands(l, s.Common),
+			Thousands(l, s.Excluded)))
 	}
 	if s.Unindexed > 0 {
 		out = append(out, l.Say("The short texts of %s are not indexed and were not compared; concordat reindex indexes them.",

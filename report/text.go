@@ -157,8 +157,8 @@ func (t textWriter) summary(r *Report, n int) {
 		if r.Reached() {
 			reached = t.Say(", reached")
 		}
-		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(r.Account.Compared), Thousands(r.Account.File),
-			t.Percent(r.Threshold), reached))
+		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(t.Language, r.Account.Compared),
+			Thousands(t.Language, r.Account.File), t.Percent(r.Threshold), reached))
 	}
 	if open := r.OpenLeads(); open != "" {
 		t.wrap("  ", open)

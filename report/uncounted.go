@@ -69,7 +69,7 @@ func (l Language) uncounted(n map[concordat.Exclusion]int, one, many string) str
 	slices.SortFunc(why, func(a, b concordat.Exclusion) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
 	reasons := make([]string, len(why))
 	for i, e := range why {
-		reasons[i] = l.Say("%s (%s)", l.Say(uncountedWords(e)), Thousands(n[e]))
+		reasons[i] = l.Say("%s (%s)", l.Say(uncountedWords(e)), Thousands(l, n[e]))
 	}
 	return l.Say("%s: %s", l.Plural(all, one, many), strings.Join(reasons, l.Say(", ")))
 }

@@ -200,9 +200,9 @@ func (r *Report) holders() []string {
 	var out []string
 	for _, of := range ofs {
 		if b := by[of]; b.least == b.most {
-			out = append(out, l.Say("Found in %s of %s, including this one.", Thousands(b.least), l.Plural(of, "document", "documents")))
+			out = append(out, l.Say("Found in %s of %s, including this one.", Thousands(l, b.least), l.Plural(of, "document", "documents")))
 		} else {
-			out = append(out, l.Say("Found in %s to %s of %s, including this one.", Thousands(b.least), Thousands(b.most),
+			out = append(out, l.Say("Found in %s to %s of %s, including this one.", Thousands(l, b.least), Thousands(l, b.most),
 				l.Plural(of, "document", "documents")))
 		}
 	}

@@ -189,10 +189,10 @@ func (s Scores) ChangedWords(l Language) string {
 // OfWhat describes the text that the shares refer to.
 func (s Scores) OfWhat(l Language) string {
 	if s.Countable == s.Checked {
-		return l.Say("Shares of the %s letters and digits that were compared", Thousands(s.Checked))
+		return l.Say("Shares of the %s letters and digits that were compared", Thousands(l, s.Checked))
 	}
 	return l.Say("Shares are of the %s letters and digits that were compared; what counts is a share of the %s that could count",
-		Thousands(s.Checked), Thousands(s.Countable))
+		Thousands(l, s.Checked), Thousands(l, s.Countable))
 }
 
 // Alike returns Literalness for display in words, capped below identical if changed wording is displayed next to it.
@@ -203,21 +203,21 @@ func (s Scores) Alike() float64 {
 	return s.Literalness
 }
 
-// Thousands formats n in groups of three digits separated by thin spaces, for example 12 345.
-func Thousands(n int) string {
-	s := strconv.Itoa(n)
+// Thousands formats n in groups of three digits, for example 12,345 in English and 12.345 in German.
+func Thousands(l Language, n int) string {
+	s, mark := strconv.Itoa(n), language.Code(l).GroupMark()
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
+		s = s[:i] + mark + s[i:]
 	}
 	return s
 }
 
-// Plural returns n followed by the singular or plural noun.
+// Plural returns n followed by the singular or plural noun, in English.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Thousands(n) + " " + many
+	return Thousands(English, n) + " " + many
 }
 
 // KindMeaning explains a kind, or a step of similarity.
@@ -409,7 +409,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	case c.Asked == 0:
 		return l.Join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
 	case c.Answered < c.Asked:
-		out = append(out, l.Say("answered %s of %s.", Thousands(c.Answered), l.Plural(c.Asked, "sentence", "sentences")))
+		out = append(out, l.Say("answered %s of %s.", Thousands(l, c.Answered), l.Plural(c.Asked, "sentence", "sentences")))
 	default:
 		out = append(out, l.Say("answered %s.", l.Plural(c.Asked, "sentence", "sentences")))
 	}

@@ -354,8 +354,8 @@ func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string
 	for _, w := range r.SharedWorks[:min(len(r.SharedWorks), maxCiting)] {
-		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is not part of any share.", Thousands(w.Works),
-			Thousands(w.Of), cmp.Or(w.Title, string(w.Source.Document))))
+		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is not part of any share.", Thousands(l, w.Works),
+			Thousands(l, w.Of), cmp.Or(w.Title, string(w.Source.Document))))
 	}
 	if n := len(r.SharedWorks) - maxCiting; n > 0 {
 		out = append(out, l.Say("Some of the same works are cited by %s.", l.Plural(n, "more source", "more sources")))

@@ -560,7 +560,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	compared := got.view.Compare(i, html.CompareOptions{From: from, Text: text, Of: ref}, w.links(message.LanguageOf(r), p))
 	p.Comparison = Comparison{compared, got.Report.Sources[i],
-		got.Report.Place(ref), i + 1, text != "", 0, ref, p.otherTexts(got.Report.Sources[i], ref)}
+		report.SourcePlace(got.Report, ref), i + 1, text != "", 0, ref, p.otherTexts(got.Report.Sources[i], ref)}
 	p.Before = max(0, p.From-html.ComparePlaces)
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }

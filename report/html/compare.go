@@ -297,6 +297,6 @@ func (d *doc) skipped(s string) {
 		return
 	}
 	d.raw(`<p class="note leftout">`)
-	d.say("%s characters omitted", report.Thousands(len([]rune(s))))
+	d.say("%s characters omitted", report.Thousands(d.in, len([]rune(s))))
 	d.raw("</p>")
 }

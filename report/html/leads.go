@@ -83,7 +83,7 @@ func (d *doc) partnerLeads() {
 		d.raw(`</span></h3><p>`)
 		d.text(d.r.PartnerLeadWords(l))
 		d.raw(` <span class="place">`)
-		d.text(d.r.Place(l.Source))
+		d.text(report.SourcePlace(d.r, l.Source))
 		d.raw("</span></p></header>")
 		for _, s := range l.Spans {
 			d.raw(`<blockquote dir="auto">`)
@@ -104,7 +104,7 @@ func (d *doc) lead(i int, l report.RuledLead) {
 	d.raw(`</span></h3><p>`)
 	d.text(capital(d.r.LeadWords(l.Lead)))
 	d.raw(` <span class="place">`)
-	d.text(d.r.Place(l.Source))
+	d.text(report.SourcePlace(d.r, l.Source))
 	d.raw("</span></p>")
 	if !d.links.NoText {
 		d.raw(`<a class="back"`)

@@ -95,7 +95,7 @@ func (d *doc) further(sources []concordat.Source) {
 // about describes a passage's place, size and status.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
-	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
+	s := d.in.Say("characters %s to %s", report.Thousands(d.in, at.Start), report.Thousands(d.in, at.End))
 	if e.Section >= 0 && e.Section < len(d.r.Sections) {
 		s += d.in.Say(", section “%s”", d.r.Sections[e.Section].Name)
 	}
@@ -142,18 +142,18 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw("</bdi>")
 	d.say(", ")
 	if s.Points.Len() > 0 {
-		d.text(d.in.Say("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
+		d.text(d.in.Say("characters %s to %s", report.Thousands(d.in, s.Points.Start), report.Thousands(d.in, s.Points.End)))
 	} else if s.Span.Len() > 0 {
-		d.text(d.in.Say("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
+		d.text(d.in.Say("bytes %s to %s", report.Thousands(d.in, s.Span.Start), report.Thousands(d.in, s.Span.End)))
 	} else {
 		d.say("at a place that is not shown")
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
-		d.text(d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
+		d.text(d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(d.in, at.Start), report.Thousands(d.in, at.End)))
 	}
 	if n := s.Documents(); n > 1 {
-		d.text(d.in.Say("; its most common sentence appears in %s documents", report.Thousands(n)))
+		d.text(d.in.Say("; its most common sentence appears in %s documents", report.Thousands(d.in, n)))
 	}
 	if words := d.r.SourceWords(s.Ref); words != "" {
 		d.text("; " + words)

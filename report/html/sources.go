@@ -95,7 +95,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.raw(`</h3><span class="share">`)
 	d.text(d.in.Percent(s.Share))
 	d.raw(`</span></div><p class="place" dir="auto">`)
-	d.text(d.r.Place(s.Ref))
+	d.text(report.SourcePlace(d.r, s.Ref))
 	d.mirror(s.Ref)
 	d.raw("</p>")
 	writeWork(d, s)

@@ -23,6 +23,7 @@ const (
 	keyTime     = "language.time"     // layout of a date and time, as for time.Format
 	keyPercent  = "language.percent"  // a percentage, with {n} for the number
 	keyDecimal  = "language.decimal"  // the decimal mark
+	keyGroup    = "language.group"    // the mark between groups of three digits
 	keySingular = "language.singular" // "yes" if singular and plural differ
 )
 
@@ -151,6 +152,9 @@ func (c Code) Percent(number string) string {
 func (c Code) Decimal(number string) string {
 	return strings.Replace(number, ".", c.Say(keyDecimal), 1)
 }
+
+// GroupMark returns the mark between groups of three digits.
+func (c Code) GroupMark() string { return c.Say(keyGroup) }
 
 // TimeLayout returns the layout for a date and time in UTC, for use with time.Time.Format.
 func (c Code) TimeLayout() string { return c.Say(keyTime) }

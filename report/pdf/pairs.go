@@ -65,7 +65,7 @@ func (d *doc) evidence(i int) {
 // about describes a passage's place, size and status.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
-	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
+	s := d.in.Say("characters %s to %s", report.Thousands(d.in, at.Start), report.Thousands(d.in, at.End))
 	if e.Section >= 0 && e.Section < len(d.r.Sections) {
 		s += d.in.Say(", section “%s”", d.r.Sections[e.Section].Name)
 	}
@@ -108,18 +108,18 @@ func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 	out := d.r.Place(s.Ref) + d.in.Say(", ")
 	switch {
 	case s.Points.Len() > 0:
-		out += d.in.Say("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End))
+		out += d.in.Say("characters %s to %s", report.Thousands(d.in, s.Points.Start), report.Thousands(d.in, s.Points.End))
 	case s.Span.Len() > 0:
-		out += d.in.Say("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End))
+		out += d.in.Say("bytes %s to %s", report.Thousands(d.in, s.Span.Start), report.Thousands(d.in, s.Span.End))
 	default:
 		out += d.in.Say("at a place that is not shown")
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
-		out += d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End))
+		out += d.in.Say("; matches characters %s to %s of the checked text", report.Thousands(d.in, at.Start), report.Thousands(d.in, at.End))
 	}
 	if n := s.Documents(); n > 1 {
-		out += d.in.Say("; its most common sentence appears in %s documents", report.Thousands(n))
+		out += d.in.Say("; its most common sentence appears in %s documents", report.Thousands(d.in, n))
 	}
 	for _, words := range []string{d.r.SourceWords(s.Ref), d.in.DateWords(s.Age)} {
 		if words != "" {

@@ -177,8 +177,8 @@ func (d *doc) coverage() {
 	}
 	var rows [][]string
 	for _, c := range d.r.Consulted {
-		rows = append(rows, []string{d.r.SiteName(c.Site), d.r.LibraryWords(c.Site, c.Library), report.Thousands(c.Asked),
-			report.Thousands(c.Answered), d.in.Consulted(c)})
+		rows = append(rows, []string{d.r.SiteName(c.Site), d.r.LibraryWords(c.Site, c.Library), report.Thousands(d.in, c.Asked),
+			report.Thousands(d.in, c.Answered), d.in.Consulted(c)})
 	}
 	if rows != nil {
 		d.table(d.in.Say("Libraries asked"), []float64{0.2, 0.16, 0.12, 0.12, 0.4},
@@ -210,7 +210,7 @@ func (d *doc) sources() {
 		if s.Excluded == "" {
 			about += d.in.Say(", %s in no other source", d.in.Percent(s.Alone))
 		}
-		rows = append(rows, []string{s.Letter(), d.in.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about,
+		rows = append(rows, []string{s.Letter(), d.in.Percent(s.Share), name(s.Title, s.Ref) + "\n" + report.SourcePlace(d.r, s.Ref), about,
 			d.numbers(s.Evidence)})
 	}
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
@@ -325,7 +325,7 @@ func (d *doc) short() {
 	}
 	d.heading("Short texts")
 	d.note("Titles, headings and answers too short to be checked as sentences. They are weak evidence, have a figure of their own, and are not part of the shares above.")
-	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(s.Found),
+	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(d.in, s.Found),
 		d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
 		body(d.in.Say(s.Stand())))
 	var rows [][]string
@@ -432,7 +432,8 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 		if !p.At.IsZero() {
 			on = d.time(p.At)
 		}
-		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)), shorten(s.In(d.full), 80),
+		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(d.in, at.Start), report.Thousands(d.in, at.End)),
+			shorten(s.In(d.full), 80),
 			p.Comment, d.r.Names.Person(p.By), on})
 	}
 	if rows != nil {
