@@ -145,6 +145,8 @@ func (s *Settable) Settings() []settings.Setting {
 		{Key: "check.threshold", Value: s.Value("check.threshold"), Origin: "default", Live: true, Changeable: true},
 		{Key: "report.common_above", Value: s.Value("report.common_above"), Origin: "default", Live: true, Changeable: true},
 		{Key: "report.exclude_kinds", Value: s.Value("report.exclude_kinds"), Origin: "default", Live: true, Changeable: true},
+		{Key: "report.exclude_quotes", Value: s.Value("report.exclude_quotes"), Origin: "default", Live: true, Changeable: true,
+			Words: []string{"true", "false"}},
 		{Key: "meaning.leads", Value: s.Value("meaning.leads"), Origin: "default", Live: true, Changeable: true,
 			Words: []string{"off", "on"}},
 		{Key: "log.level", Value: s.Value("log.level"), Origin: "default", Live: true, Changeable: true,

@@ -22,7 +22,8 @@ const (
 	formSwitch  settingForm = "switch"  // for true and false, or for off and one other word
 	formChoice  settingForm = "choice"  // for words, each described by the message setting.KEY.WORD
 	formTongue  settingForm = "tongue"  // for languages
-	formKinds   settingForm = "kinds"   // for any number of kinds of match
+	formCounts  settingForm = "counts"  // a switch for a rule that excludes something: on means that it counts, so the value is false
+	formKinds   settingForm = "kinds"   // for a rule that excludes words of a list: a tick means that the word counts
 	formAbove   settingForm = "above"   // for a number; a negative number means never
 )
 
@@ -59,6 +60,9 @@ func ruleSettings() []settingWords {
 		switch r.Of(&report.Rules{}).(type) {
 		case *bool:
 			one.form = formSwitch
+			if strings.HasPrefix(r.Name, "exclude_") {
+				one.form = formCounts
+			}
 		case *float64:
 			one.form = formPercent
 		case *int:
@@ -91,7 +95,7 @@ type settingField struct {
 	Label, Effect     string // message keys
 	NeverLabel        string // message key for the checkbox of formAbove that means a negative number
 	Shown             string // the value of a number or a percentage
-	On                bool   // state of a switch, or of the checkbox of formAbove
+	On                bool   // state of a switch of either form, or of the checkbox of formAbove
 	Options           []settingOption
 	Least, Most, Step string // bounds and step of a number; empty for any
 }
@@ -151,6 +155,8 @@ func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 		}
 	case formSwitch:
 		f.On = value == "true" || slices.Contains(s.Words, "off") && value != "off"
+	case formCounts:
+		f.On = value != "true"
 	case formChoice:
 		for _, word := range s.Words {
 			f.Options = append(f.Options, settingOption{word, "setting." + words.key + "." + word, word == value})
@@ -161,13 +167,9 @@ func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 			f.Options = append(f.Options, settingOption{Value: word, Label: names[i].Name(), On: word == value})
 		}
 	case formKinds:
-		chosen := strings.Split(value, ", ")
-		for _, r := range report.RuleTable() {
-			for _, word := range r.Words {
-				if "report."+r.Name == words.key {
-					f.Options = append(f.Options, settingOption{Value: word, On: slices.Contains(chosen, word)})
-				}
-			}
+		excluded := strings.Split(value, ", ")
+		for _, word := range ruleWords(words.key) {
+			f.Options = append(f.Options, settingOption{Value: word, On: !slices.Contains(excluded, word)})
 		}
 	case formAbove:
 		f.On, f.Shown, f.Least = strings.HasPrefix(value, "-"), value, "0"
@@ -181,6 +183,16 @@ func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 		f.Shown = typed.Get("percent:" + s.Key)
 	}
 	return f
+}
+
+// ruleWords returns the words from which the rule with the given configuration key excludes some.
+func ruleWords(key string) []string {
+	for _, r := range report.RuleTable() {
+		if "report."+r.Name == key {
+			return r.Words
+		}
+	}
+	return nil
 }
 
 // percentShown formats a share as a percentage.
@@ -222,8 +234,16 @@ func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok b
 			return words[1], true
 		}
 		return words[0], true
+	case formCounts:
+		return strconv.FormatBool(!f.Has("on:" + s.Key)), f.Has("box:" + s.Key)
 	case formKinds:
-		return strings.Join(f["item:"+s.Key], ", "), f.Has("list:" + s.Key)
+		var excluded []string
+		for _, word := range append(strings.Split(f.Get("was:"+s.Key), ", "), ruleWords(s.Key)...) { // in the order before
+			if word != "" && !slices.Contains(f["item:"+s.Key], word) && !slices.Contains(excluded, word) {
+				excluded = append(excluded, word)
+			}
+		}
+		return strings.Join(excluded, ", "), f.Has("list:" + s.Key)
 	case formAbove:
 		switch {
 		case f.Has("never:" + s.Key):

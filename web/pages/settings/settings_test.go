@@ -3,10 +3,12 @@ package settings_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"concordat/internal/webtest"
+	"concordat/report"
 	"concordat/store"
 )
 
@@ -59,12 +61,16 @@ func TestSettingsAreChanged(t *testing.T) {
 func TestSettingsInWords(t *testing.T) {
 	t.Parallel()
 	s := &webtest.Settable{Values: map[string]string{"site.title": "North", "check.threshold": "0.3", "check.short": "true",
-		"report.common_above": "20", "report.exclude_kinds": "near", "meaning.leads": "off", "log.level": "info"}}
+		"report.common_above": "20", "report.exclude_kinds": "near", "report.exclude_quotes": "false",
+		"meaning.leads": "off", "log.level": "info"}}
 	d := webtest.NewWith(t, true, s.Use)
 	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	page := ada.Get("/admin/settings", http.StatusOK)
 	ada.Wants(page, "Rewritten and translated text", `name="percent:check.threshold" type="number" min="0" max="100" step="any" value="30"`,
-		"deserves a close read", "Count common wording", "Ignore these kinds", `id="all-keys"`, `name="value:log.level"`)
+		"deserves a close read", "Count common wording", "Kinds of match that count",
+		`name="on:report.exclude_quotes" aria-describedby="how-report.exclude_quotes" checked`,
+		`name="item:report.exclude_kinds" value="summary" checked`, `name="item:report.exclude_kinds" value="near"><label`,
+		`id="all-keys"`, `name="value:log.level"`)
 	words, keys, _ := strings.Cut(page, `id="all-keys"`)
 	if strings.Contains(words, "<code>") || strings.Contains(words, ">true<") {
 		t.Error("the groups show keys or values as the configuration has them")
@@ -85,8 +91,12 @@ func TestSettingsInWords(t *testing.T) {
 			"never:report.common_above": {"on"}}, "-1"},
 		{"report.common_above", url.Values{"was:report.common_above": {"-1"}, "number:report.common_above": {""}}, "0"},
 		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near"}, "list:report.exclude_kinds": {"1"},
-			"item:report.exclude_kinds": {"near", "summary"}}, "near, summary"},
-		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near, summary"}, "list:report.exclude_kinds": {"1"}}, ""},
+			"item:report.exclude_kinds": kindsBut("near", "summary")}, "near, summary"},
+		{"report.exclude_kinds", url.Values{"was:report.exclude_kinds": {"near, summary"}, "list:report.exclude_kinds": {"1"},
+			"item:report.exclude_kinds": kindsBut()}, ""},
+		{"report.exclude_quotes", url.Values{"was:report.exclude_quotes": {"false"}, "box:report.exclude_quotes": {"1"}}, "true"},
+		{"report.exclude_quotes", url.Values{"was:report.exclude_quotes": {"true"}, "box:report.exclude_quotes": {"1"},
+			"on:report.exclude_quotes": {"on"}}, "false"},
 	} {
 		ada.Post("/admin/settings", http.StatusOK, c.form)
 		if got := s.Value(c.key); got != c.want {
@@ -100,4 +110,14 @@ func TestSettingsInWords(t *testing.T) {
 	if got := s.Value("check.threshold"); got != "0.07" {
 		t.Error("a bad percentage made it", got)
 	}
+}
+
+// kindsBut returns the kinds of match in the table of rules except some.
+func kindsBut(some ...string) (out []string) {
+	for _, r := range report.RuleTable() {
+		if r.Name == "exclude_kinds" {
+			out = append(out, r.Words...)
+		}
+	}
+	return slices.DeleteFunc(out, func(k string) bool { return slices.Contains(some, k) })
 }
