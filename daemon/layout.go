@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"concordat"
 	"concordat/extract"
@@ -89,14 +90,44 @@ func (o *originals) placed(ctx context.Context, file site.Part, text string, spa
 		if s.Len() <= 0 {
 			continue
 		}
-		at := placer.(*extract.Placer).Locate(extract.Fold(s.In(text)), float64(s.Start)/float64(len(text)))
-		if at.Sure() {
+		if at := locate(placer.(*extract.Placer), text, s); at.Sure() {
 			out[i] = filled(at.Spans)
 		}
 		size += 24 + 24*len(out[i])
 	}
 	o.put(key, out, size)
 	return out, nil
+}
+
+const (
+	// shortLetters is the number of letters below which a span is found with the text around it: a word, or a flagged letter.
+	shortLetters = 60
+	// aroundLetters is the number of letters of that text on each side, and aroundBytes bounds the bytes read for them.
+	aroundLetters = 80
+	aroundBytes   = 600
+)
+
+// locate finds a span of a text on the pages. A short span is found by the text around it, since the same word occurs in many places.
+func locate(p *extract.Placer, text string, s concordat.Span) extract.Located {
+	want, near := extract.Fold(s.In(text)), float64(s.Start)/float64(len(text))
+	if len([]rune(want)) >= shortLetters {
+		return p.Locate(want, near)
+	}
+	before := []rune(extract.Fold(strings.ToValidUTF8(text[max(s.Start-aroundBytes, 0):s.Start], "")))
+	after := []rune(extract.Fold(strings.ToValidUTF8(text[s.End:min(s.End+aroundBytes, len(text))], "")))
+	switch {
+	case want != "":
+	case len(after) > 0: // invisible characters are marked at the letter that follows them
+		want, after = string(after[:1]), after[1:]
+	case len(before) > 0:
+		want, before = string(before[len(before)-1:]), before[:len(before)-1]
+	}
+	before, after = before[max(len(before)-aroundLetters, 0):], after[:min(aroundLetters, len(after))]
+	at := p.LocateWithin(string(before), want, string(after), max(near-float64(len(string(before)))/float64(len(text)), 0))
+	if !at.Sure() {
+		at = p.Locate(want, near)
+	}
+	return at
 }
 
 // spansDigest returns a digest that identifies spans of a text.

@@ -98,8 +98,17 @@ const mostPlaces = 8
 // Locate is like the function Locate, at a cost linear in the passage. Passages of fewer than anchorRunes letters are not found.
 func (p *Placer) Locate(passage string, near float64) Located {
 	want := []rune(passage)
-	if len(want) < anchorRunes {
+	chain, ok := p.chain(want, near)
+	if !ok {
 		return Located{}
+	}
+	return p.located(chain, len(want))
+}
+
+// chain returns the best chain of common runs of a passage; ok is false if the passage is too short.
+func (p *Placer) chain(want []rune, near float64) (_ []anchor, ok bool) {
+	if len(want) < anchorRunes {
+		return nil, false
 	}
 	expected := near * float64(len(p.all))
 	var out []anchor
@@ -118,7 +127,58 @@ func (p *Placer) Locate(passage string, near float64) Located {
 			out = append(out, anchor{i, j, n})
 		}
 	})
-	return p.located(best(longest(out, maxPlacerAnchors), expected, len(p.all)), len(want))
+	return best(longest(out, maxPlacerAnchors), expected, len(p.all)), true
+}
+
+// LocateWithin is like Locate for a short stretch of a passage, for example a word: want, between the letters that precede and follow it.
+// It finds the whole passage and returns the part of it at the stretch. If the letters of the stretch differ on the page, it returns what
+// the page has in their place.
+func (p *Placer) LocateWithin(before, want, after string, near float64) Located {
+	passage := []rune(before + want + after)
+	start := len([]rune(before))
+	end := start + len([]rune(want))
+	chain, ok := p.chain(passage, near)
+	if !ok || start == end {
+		return Located{}
+	}
+	chain = around(chain, start, end)
+	from, to := len(p.all), 0 // the stretch in all
+	for i, a := range chain {
+		if i > 0 { // the letters between two runs
+			b := chain[i-1]
+			if gap := a.there - b.there - b.n; gap <= 2*(a.here-b.here-b.n) && b.here+b.n < end && a.here > start {
+				from, to = min(from, b.there+b.n), max(to, a.there)
+			}
+		}
+		if here, until := max(a.here, start), min(a.here+a.n, end); here < until {
+			from, to = min(from, a.there+here-a.here), max(to, a.there+until-a.here)
+		}
+	}
+	if from >= to || to-from > 2*(end-start)+anchorRunes {
+		return Located{}
+	}
+	out := p.located([]anchor{{start, from, to - from}}, to-from)
+	out.Share = p.located(chain, len(passage)).Share
+	return out
+}
+
+// around returns the runs of a chain around a stretch of the passage that are as far apart on the pages as in the passage. Another place
+// with the same words may have the rest.
+func around(chain []anchor, start, end int) []anchor {
+	for from := 0; from < len(chain); {
+		to := from + 1
+		for ; to < len(chain); to++ {
+			a, b := chain[to-1], chain[to]
+			if shift := (b.there - a.there) - (b.here - a.here); shift > anchorRunes || shift < -anchorRunes {
+				break
+			}
+		}
+		if last := chain[to-1]; chain[from].here < end && last.here+last.n > start {
+			return chain[from:to]
+		}
+		from = to
+	}
+	return nil
 }
 
 // nearest returns up to mostPlaces grams with a hash, closest to a position.

@@ -2,6 +2,7 @@ package extract_test
 
 import (
 	"bytes"
+	"fmt"
 	"image/png"
 	"strings"
 	"testing"
@@ -189,6 +190,52 @@ func TestPlacerRepeats(t *testing.T) {
 	for _, none := range []string{"", "short", "quitedifferentwordsthatstandnowhere"} {
 		if at := p.Locate(none, 0.5); at.Share != 0 {
 			t.Errorf("%q is found: %+v", none, at)
+		}
+	}
+}
+
+// TestLocateWithin: a word is found by the text around it, also if the page shows other letters in its place. A word that the page lacks is
+// not found, nor is one whose surroundings are elsewhere.
+func TestLocateWithin(t *testing.T) {
+	before := func(i int) string {
+		k := uint64(i+1) * 0x9e3779b97f4a7c15
+		return extract.Fold(fmt.Sprintf("In the case %x %x of the series the ", k, k*k))
+	}
+	const after = "oftheriverwashigh"
+	pages := func(other int, word string) (out []string) {
+		for i := range 60 {
+			one := "water"
+			if i == other {
+				one = word
+			}
+			if i%3 == 0 {
+				out = append(out, "")
+			}
+			out[i/3] += before(i) + one + after
+		}
+		return out
+	}
+	for _, c := range []struct{ read, page, want string }{
+		{"water", "water", "water"}, {"wаter", "water", "water"}, {"wаter", "wаter", "wаter"}, {"water", "", ""},
+	} {
+		for _, i := range []int{0, 22, 59} {
+			all := pages(i, c.page)
+			at := extract.NewPlacer(all).LocateWithin(before(i), c.read, after, float64(i)/60)
+			got := ""
+			if at.Sure() {
+				for _, s := range at.Spans {
+					got += string([]rune(all[s.Page-1])[s.Start:s.End])
+				}
+			}
+			if got != c.want || got != "" && at.Spans[0].Page != i/3+1 {
+				t.Errorf("%q, on the page %q: found %q at %+v, want %q", c.read, c.page, got, at, c.want)
+			}
+		}
+	}
+	p := extract.NewPlacer(pages(0, "water"))
+	for _, c := range [][3]string{{"", "water", ""}, {"quitedifferentwords", "water", "thatstandnowhereatall"}, {before(3), "", after}} {
+		if at := p.LocateWithin(c[0], c[1], c[2], 0.5); len(at.Spans) > 0 && at.Sure() {
+			t.Errorf("%q is found at %+v", c, at)
 		}
 	}
 }

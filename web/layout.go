@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -51,16 +52,24 @@ type layoutPage struct {
 	Sheet    template.HTML
 	Number   int // number of the web page, from 1
 	Runs     int
-	Original int      // number of pages of the original
-	Begins   string   // web page on which each passage begins, in order of number; 0 for none
-	Unplaced []string // numbers of unmarked passages in this file, or in the submission if their files are unknown
-	Reason   string   // message key explaining why they are not marked
-	Problem  string   // message key explaining why no pages are shown; empty if they are
-	Missed   string   // number of a requested passage that was not found
+	Original int        // number of pages of the original
+	Begins   string     // web page on which each passage begins, in order of number; 0 for none
+	Flags    []unmarked // kinds of flags whose places are not marked on any page
+	Unplaced []string   // numbers of unmarked passages in this file, or in the submission if their files are unknown
+	Reason   string     // message key explaining why they are not marked
+	Problem  string     // message key explaining why no pages are shown; empty if they are
+	Missed   string     // number of a requested passage that was not found
 
 	address string
 	begins  []int // web page of each passage; 0 for none
+	flags   []int // web page of each flag; 0 for none
 	file    int   // number of the file, from 1; 0 if there is only one
+}
+
+// unmarked is a kind of flag with the number of its places that are not marked on the pages of a file.
+type unmarked struct {
+	report.FlagKind
+	Places int
 }
 
 // laidOutFile is one of several files of a submission.
@@ -81,6 +90,14 @@ func (l *layoutPage) Address(n int) string {
 		out += "&file=" + strconv.Itoa(l.file)
 	}
 	return out
+}
+
+// flag returns the address of the mark of flag i, or "" if it is marked only in the text.
+func (l *layoutPage) flag(i int) string {
+	if i >= len(l.flags) || l.flags[i] == 0 {
+		return ""
+	}
+	return l.Address(l.flags[i]) + fmt.Sprintf("#f%d", i+1)
 }
 
 // mark returns the address of the mark of passage i.
@@ -181,12 +198,19 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		}
 	}
 	own := stretches(p.originals, rep)[at].own
-	spans := make([]concordat.Span, len(rep.Evidence)) // empty for passages outside this file
-	for i, e := range rep.Evidence {
-		s := concordat.Span{Start: max(e.Span.Start, own.Start) - own.Start, End: min(e.Span.End, own.End) - own.Start}
-		if s.Start < s.End {
-			spans[i] = s
+	flagged := got.view.FlagSpans()
+	spans := make([]concordat.Span, 0, len(rep.Evidence)+len(flagged)) // of passages, then of flags; empty for those outside this file
+	add := func(s concordat.Span) {
+		if s = (concordat.Span{Start: max(s.Start, own.Start) - own.Start, End: min(s.End, own.End) - own.Start}); s.Start >= s.End {
+			s = concordat.Span{}
 		}
+		spans = append(spans, s)
+	}
+	for _, e := range rep.Evidence {
+		add(e.Span)
+	}
+	for _, s := range flagged {
+		add(s)
 	}
 	laid, err := w.o.Originals.Layout(r.Context(), p.originals[at], own.In(rep.Submission.Text), spans,
 		(l.Number-1)*leavesAtOnce+1, leavesAtOnce)
@@ -198,8 +222,8 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		l.Reason, l.Unplaced = "layout.unplaced.file", slices.Clone(rep.Numbers)
 	}
 	l.Original, l.Runs = laid.Pages, (laid.Pages+leavesAtOnce-1)/leavesAtOnce
-	runs := make([]string, len(spans))
-	for i, page := range laid.Begins {
+	runs := make([]string, len(rep.Evidence))
+	for i, page := range laid.Begins[:len(rep.Evidence)] {
 		if page > 0 {
 			l.begins[i] = (page-1)/leavesAtOnce + 1
 		} else if spans[i].Len() > 0 {
@@ -208,6 +232,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 		runs[i] = strconv.Itoa(l.begins[i])
 	}
 	l.Begins = strings.Join(runs, " ")
+	anchors := l.placeFlags(rep, flagged, laid.Begins[len(rep.Evidence):], own)
 	links := w.links(message.LanguageOf(r), p)
 	if s := p.only(q.Get("only")); s != nil {
 		links.Only = s.Ordinal
@@ -220,16 +245,53 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 			one.Picture += "?file=" + strconv.Itoa(l.file)
 		}
 		for _, m := range leaf.Marks {
-			mark := html.LeafMark{Passage: m.Span, Begins: m.Begins}
+			var boxes []html.LeafBox
 			for _, b := range m.Boxes {
-				mark.Boxes = append(mark.Boxes, html.LeafBox(b))
+				boxes = append(boxes, html.LeafBox(b))
 			}
-			one.Marks = append(one.Marks, mark)
+			if k := m.Span - len(rep.Evidence); k < 0 {
+				one.Marks = append(one.Marks, html.LeafMark{Passage: m.Span, Begins: m.Begins, Boxes: boxes})
+			} else {
+				flag := html.LeafFlag{Stretch: k, Boxes: boxes}
+				if m.Begins {
+					flag.Anchors = anchors[k]
+				}
+				one.Flags = append(one.Flags, flag)
+			}
 		}
 		out.WriteString(string(got.view.Leaf(one, links)))
 	}
 	l.Sheet = template.HTML(out.String())
 	return nil
+}
+
+// placeFlags records the page of each flag in a file, from the pages on which the flagged stretches begin, and the kinds of flags that are
+// marked on no page. It returns the flags to which links lead, by stretch: those of which this is the first marked stretch.
+func (l *layoutPage) placeFlags(rep *report.Report, flagged []concordat.Span, begins []int, own concordat.Span) map[int][]int {
+	l.flags = make([]int, len(rep.Flags))
+	anchors := map[int][]int{}
+	for _, kind := range report.FlagKinds(rep) {
+		missed := 0
+		for _, i := range kind.Flags {
+			s := rep.Flags[i].Span
+			if s == nil || s.End <= own.Start || s.Start >= own.End {
+				continue
+			}
+			k := sort.Search(len(flagged), func(k int) bool { return flagged[k].End > s.Start })
+			for ; k < len(flagged) && flagged[k].Start < s.End && l.flags[i] == 0; k++ {
+				if begins[k] > 0 {
+					l.flags[i], anchors[k] = (begins[k]-1)/leavesAtOnce+1, append(anchors[k], i)
+				}
+			}
+			if l.flags[i] == 0 {
+				missed++
+			}
+		}
+		if missed > 0 {
+			l.Flags = append(l.Flags, unmarked{kind, missed})
+		}
+	}
+	return anchors
 }
 
 // fileAt returns the index of the file with the given number or, if there is none, of the first file with pages.

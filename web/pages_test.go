@@ -65,6 +65,27 @@ func TestOriginalPages(t *testing.T) {
 	}
 }
 
+// TestFlagsOnPages: on the pages as laid out, the places of flags are framed with the names of the flags and are linked with the list of
+// flags, as in the text. Places that no page shows are named by kind.
+func TestFlagsOnPages(t *testing.T) {
+	t.Parallel()
+	d := webtest.New(t, false)
+	sue := d.SignedIn(t, "sue", store.RoleSubmitter)
+	sue.Upload(http.StatusOK, nil, "essay.flagged.pdf", strings.Repeat("%PDF-1.7 a page.\f", 6)+paged)
+	essay := "/checks/" + string(d.Await(t)["essay.flagged.pdf"])
+	page := sue.Get(essay+"/pages?page=2", http.StatusOK)
+	sue.Wants(page, `<g class="flagged raised"><title>replaced letters</title><g id="f1"><path class="box" d="M`,
+		`<a class="fs" href="#flag-look_alike" aria-label="Flag: replaced letters"><text `, `href="`+essay+`/pages?page=2#f2"`,
+		`<title>white text</title>`, "Flagged places that are not marked on the pages", `<a href="#flag-hidden_text">Hidden text</a>: 1`,
+		`href="`+essay+`?page=1#f4"`)
+	if n := strings.Count(page, `href="#flag-look_alike"`); n != 1 {
+		t.Errorf("%d signs of replaced letters; places near to each other share one", n)
+	}
+	if first := sue.Get(essay+"/pages", http.StatusOK); strings.Contains(first, `class="flagged`) {
+		t.Error("a page without flags has frames")
+	}
+}
+
 // TestNoOffice: without LibreOffice, the view of a DOCX or ODT states what is missing in one sentence and has no other link.
 func TestNoOffice(t *testing.T) {
 	t.Parallel()

@@ -298,6 +298,7 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	l.Choose = func(i int) string { return base + "?only=" + p.Report.Sources[i].Letter() + kept + "#read" }
 	if p.Layout != nil {
 		l.Mark = func(e int) string { return p.Layout.mark(p, e) }
+		l.Flag = p.Layout.flag
 		l.Choose = func(i int) string {
 			return p.Layout.Address(p.Layout.Number) + "&only=" + p.Report.Sources[i].Letter() + "#read"
 		}

@@ -100,6 +100,18 @@ func RunBatches(t testing.TB, b *batch.Queue) {
 	})
 }
 
+// flagsIn returns flags of two kinds at words of Folios, and one of a third kind at a page break.
+func flagsIn(text string) (out []concordat.Flag) {
+	for _, c := range [][2]string{{"look_alike", "shutters"}, {"look_alike", "closed"}, {"white_text", "morning light"},
+		{"hidden_text", ".\f%"}} {
+		if i := strings.Index(text, c[1]); i >= 0 {
+			at := concordat.Span{Start: i, End: i + len(c[1])}
+			out = append(out, concordat.Flag{Code: c[0], Detail: "of a test", Count: 1, Span: &at})
+		}
+	}
+	return out
+}
+
 // Folios is the text of the one document of a site.
 const Folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
 
@@ -215,6 +227,9 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 			one := site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}
 			if strings.HasSuffix(j.Name, ".titled") {
 				one.Title = "Of the document"
+			}
+			if strings.HasSuffix(j.Name, ".flagged.pdf") {
+				one.Flags = flagsIn(one.Text)
 			}
 			return []site.Item{{Submission: one}}, err
 		},

@@ -93,7 +93,11 @@ func flagPlaces(d *doc, k report.FlagKind) {
 				d.raw(" · ")
 			}
 			d.raw("<a")
-			d.attr("href", d.links.place(s.Start)+fmt.Sprintf("#f%d", i+1))
+			to := d.links.place(s.Start) + fmt.Sprintf("#f%d", i+1)
+			if d.links.Flag != nil {
+				to = cmp.Or(d.links.Flag(i), to)
+			}
+			d.attr("href", to)
 			if f.Detail != "" && k.Disguise {
 				d.attr("title", d.in.FlagDetail(f))
 			}
@@ -114,6 +118,11 @@ func flagPlaces(d *doc, k report.FlagKind) {
 		write(rest)
 		d.raw("</p></details>")
 	}
+}
+
+// flagName returns the name of a kind of flag.
+func flagName(d *doc, code string) string {
+	return strings.ReplaceAll(d.in.FlagName(concordat.Flag{Code: code}), "_", " ")
 }
 
 // flagSpan returns where a flag lies in the text, or an empty span if nowhere.
@@ -190,7 +199,7 @@ func (m *marker) beginFlag(s concordat.Span) int {
 		return 0
 	}
 	f := m.flags[m.flag]
-	name := strings.ReplaceAll(m.in.FlagName(concordat.Flag{Code: f.code}), "_", " ")
+	name := flagName(m.doc, f.code)
 	n := 0
 	open := func(id int) {
 		m.raw("<span")

@@ -7,6 +7,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"concordat"
+	"concordat/report"
 )
 
 // LeafStyle is the style sheet for pages returned by View.Leaf; it must follow Style.
@@ -20,6 +23,7 @@ type Leaf struct {
 	Width, Height float64 // in points
 	Picture       string  // address of the image
 	Marks         []LeafMark
+	Flags         []LeafFlag // in text order
 }
 
 // LeafMark is a passage, or part of one, on a Leaf.
@@ -27,6 +31,13 @@ type LeafMark struct {
 	Passage int // index of the passage
 	Begins  bool
 	Boxes   []LeafBox // one box per line, in order
+}
+
+// LeafFlag is a flagged stretch of the text, or part of one, on a Leaf.
+type LeafFlag struct {
+	Stretch int   // index of the stretch in View.FlagSpans
+	Anchors []int // indices of the flags to which links lead here
+	Boxes   []LeafBox
 }
 
 // LeafBox is a rectangle in points, measured from the upper left corner of the Leaf.
@@ -44,7 +55,7 @@ func (v *View) Leaf(p Leaf, l Links) template.HTML {
 		d.attr("src", p.Picture)
 		d.attr("alt", d.in.Say("Picture of page %d. Its text is in the report.", p.Number))
 		d.raw(`>`)
-		if len(p.Marks) > 0 {
+		if len(p.Marks)+len(p.Flags) > 0 {
 			d.raw(fmt.Sprintf(`<svg class="marks" viewBox="0 0 %.1f %.1f" preserveAspectRatio="none" role="group"`, p.Width, p.Height))
 			d.attr("aria-label", d.in.Say("Passages on page %d", p.Number))
 			d.raw(">")
@@ -52,6 +63,7 @@ func (v *View) Leaf(p Leaf, l Links) template.HTML {
 			for _, m := range p.Marks {
 				writeLeafMark(d, m, &labels)
 			}
+			writeLeafFlags(d, p.Flags)
 			d.raw("</svg>")
 		}
 		d.raw("</div></figure>\n")
@@ -90,6 +102,46 @@ func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 		d.raw("</text>")
 	}
 	d.raw("</a>")
+}
+
+// FlagSpans returns the stretches of the text that are marked by flags, in text order, without overlaps.
+func (v *View) FlagSpans() (out []concordat.Span) {
+	for _, m := range v.base.marksOfFlags {
+		out = append(out, m.Span)
+	}
+	return out
+}
+
+// writeLeafFlags frames flagged stretches. As in the text, stretches of one kind that are near to each other share a sign.
+func writeLeafFlags(d *doc, flags []LeafFlag) {
+	last := map[string]int{} // end of each code's last stretch
+	for _, f := range flags {
+		m := d.marksOfFlags[f.Stretch]
+		class, name := "flagged", flagName(d, m.code)
+		if report.IsDisguise(m.code) {
+			class += " raised"
+		}
+		d.raw(`<g class="`, class, `"><title>`)
+		d.text(name)
+		d.raw("</title>")
+		for _, i := range f.Anchors {
+			d.raw(fmt.Sprintf(`<g id="f%d">`, i+1))
+		}
+		d.raw(`<path class="box" d="`)
+		for _, b := range f.Boxes {
+			d.raw(fmt.Sprintf("M%.1f %.1fh%.1fv%.1fh%.1fz", b.X-1, b.Y-1, b.Width+2, b.Height+2, -b.Width-2))
+		}
+		d.raw(`"/>`, strings.Repeat("</g>", len(f.Anchors)))
+		if end, before := last[m.code]; report.IsDisguise(m.code) && (!before || m.Start-end > signGap) {
+			d.raw(`<a class="fs"`)
+			d.attr("href", "#flag-"+m.code)
+			d.attr("aria-label", d.in.Say("Flag: %s", name))
+			x, y := f.Boxes[0].X-1, max(f.Boxes[0].Y-2, labelHeight)
+			d.raw(fmt.Sprintf(`><text x="%.1f" y="%.1f" aria-hidden="true">`, x, y), flagSign, "</text></a>")
+		}
+		last[m.code] = m.End
+		d.raw("</g>")
+	}
 }
 
 // leafNumber returns the label of a passage on a page: its number, the sign for its kind and the letter of its source.

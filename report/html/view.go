@@ -42,6 +42,8 @@ type Links struct {
 	Choose func(source int) string
 	// Mark returns the address of a passage's mark; if nil, the mark is in the text.
 	Mark func(passage int) string
+	// Flag returns the address of a flag's mark, or "" if the mark is in the text; if nil, all are.
+	Flag func(flag int) string
 	// Only is the ordinal of the one source whose passages are marked in the text; 0 marks the passages of all sources.
 	Only int
 	// NoText means that the text is not on the page, so nothing links to it.

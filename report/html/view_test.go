@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"concordat"
 	"concordat/report"
 	"concordat/report/html"
@@ -181,6 +183,30 @@ func TestLeaf(t *testing.T) {
 	here, there := look.FindStringSubmatch(got), look.FindStringSubmatch(text)
 	if here == nil || there == nil || here[1] != there[1] {
 		t.Errorf("the mark looks as %q, in the text as %q", here, there)
+	}
+}
+
+// TestLeafFlags: a flagged stretch is framed on its page, with the flag's name and anchors; a flag that may conceal something has a sign.
+func TestLeafFlags(t *testing.T) {
+	f := load(t, "english")
+	at := func(start, end int) *concordat.Span { return &concordat.Span{Start: start, End: end} }
+	f.Flags = []concordat.Flag{{Code: "look_alike", Span: at(10, 15)}, {Code: "look_alike", Span: at(30, 35)},
+		{Code: "pictures", Span: at(50, 60)}}
+	v := html.NewView(report.Build(f, report.Rules{}))
+	if d := cmp.Diff([]concordat.Span{{Start: 10, End: 15}, {Start: 30, End: 35}, {Start: 50, End: 60}}, v.FlagSpans()); d != "" {
+		t.Fatal(d)
+	}
+	box := []html.LeafBox{{X: 72, Y: 100, Width: 30, Height: 12}}
+	leaf := html.Leaf{Number: 1, Pages: 1, Width: 595, Height: 842, Flags: []html.LeafFlag{{Stretch: 0, Anchors: []int{0}, Boxes: box},
+		{Stretch: 1, Anchors: []int{1}, Boxes: box}, {Stretch: 2, Anchors: []int{2}, Boxes: box}}}
+	got := string(v.Leaf(leaf, html.Links{}))
+	for want, n := range map[string]int{`<g class="flagged raised"><title>replaced letters</title>`: 2,
+		`<g class="flagged"><title>pictures`: 1,
+		`<g id="f1">`:                        1, `<g id="f3">`: 1, `d="M71.0 99.0h32.0v14.0h-32.0z"`: 3,
+		`<a class="fs" href="#flag-look_alike"`: 1, `class="fs"`: 1} {
+		if strings.Count(got, want) != n {
+			t.Errorf("%d times %s, want %d:\n%s", strings.Count(got, want), want, n, got)
+		}
 	}
 }
 

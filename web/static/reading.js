@@ -284,7 +284,9 @@
 			if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
 			const link = event.target.closest("a");
 			if (!link) {
-				const mark = event.target.closest("mark.m");
+				// A frame of a flag lies over the passage on a page as laid out.
+				const framed = event.target.closest(".flagged");
+				const mark = framed ? document.elementsFromPoint(event.clientX, event.clientY).map((x) => x.closest("a.m")).find(Boolean) : event.target.closest("mark.m");
 				if (mark && String(window.getSelection()) === "") show(mark.dataset.e).catch(() => {});
 				return;
 			}
