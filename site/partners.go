@@ -42,6 +42,9 @@ const (
 	ForwardNone      = "none" // no sentence; partners are not contacted
 )
 
+// Forwards are the values of CheckOptions.Forward, the default first.
+var Forwards = []string{ForwardUnmatched, ForwardAll, ForwardNone}
+
 // PartnerLibraries is a partner to ask in a check, with the data needed to ask it. Partner, Epoch, Profiler and Libraries are mandatory.
 type PartnerLibraries struct {
 	Partner   concordat.Partner

@@ -53,8 +53,8 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			}
 			continue
 		}
-		if files++; files > MaxFiles {
-			return message.Invalid("wrong.many", MaxFiles)
+		if files++; files > pages.MaxFiles {
+			return message.Invalid("wrong.many", pages.MaxFiles)
 		}
 		f.Name = cmp.Or(CleanName(p.FileName()), namelessFile)
 		f.ID = cmp.Or(f.ID, documentOf(p.FileName()), namelessFile)

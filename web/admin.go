@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/admin"
+	"concordat/web/progress"
 )
 
 // adminPages serves the pages for tasks.
@@ -35,15 +35,7 @@ type adminTasks struct {
 
 type adminTask struct {
 	store.Task
-	Now progress
-}
-
-// OneState returns a filter for one state; an empty state selects all states.
-func OneState(s concordat.State) []concordat.State {
-	if s == "" {
-		return nil
-	}
-	return []concordat.State{s}
+	Now progress.Shown
 }
 
 func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -51,19 +43,20 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 	p := adminTasks{Administration: pages.AdministrationFor(v), States: admin.TaskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest task
-	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
+	f := store.TaskFilter{States: pages.OneState(p.State), Owner: p.Owner}
+	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), f, before, TaskPage)
 	if err == nil {
 		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())
 	}
 	if err == nil {
 		p.People, err = w.Names(r.Context())
 	}
-	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
+	way := w.progress.For(v, message.LanguageOf(r))
 	for _, t := range tasks {
 		one := adminTask{Task: t}
 		if err == nil && !t.State.Ended() {
 			p.Busy = true
-			one.Now, err = way.now(r.Context(), t)
+			one.Now, err = way.Now(r.Context(), t)
 		}
 		p.Rows = append(p.Rows, one)
 	}
@@ -87,7 +80,7 @@ func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visit
 	if err == nil {
 		switch action := r.PostForm.Get("action"); action {
 		case "retry":
-			err = w.RetryTask(r.Context(), v, t)
+			err = w.Checks.RetryTask(r.Context(), v, t)
 		case "cancel":
 			err = w.Checks.CancelTask(r.Context(), v, t)
 		default:
@@ -99,8 +92,4 @@ func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visit
 		return
 	}
 	http.Redirect(rw, r, "/admin/tasks", http.StatusSeeOther)
-}
-
-func (w adminPages) RetryTask(ctx context.Context, v *Visitor, t store.Task) error {
-	return w.o.Queue.Retry(ctx, t.ID, v.Note("check_retried", map[string]any{"task": t.ID}))
 }

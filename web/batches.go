@@ -18,6 +18,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/deletions"
+	"concordat/web/progress"
 )
 
 // batchPages serves the pages of batches and scheduled rechecks.
@@ -98,7 +99,7 @@ func (w batchPages) newBatchPage(rw http.ResponseWriter, r *http.Request, v *Vis
 }
 
 func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
-	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles}
+	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context()); err == nil {
@@ -400,18 +401,18 @@ func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *Visi
 		return
 	}
 	l := message.LanguageOf(r)
-	w.Checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
+	w.Checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress.Shown, error) {
 		now, err := w.o.Store.Batches.Batch(ctx, b.ID)
 		return batchProgress(now, l), err
 	})
 }
 
-func batchProgress(b store.Batch, l message.Language) progress {
+func batchProgress(b store.Batch, l message.Language) progress.Shown {
 	switch {
 	case b.State.Ended():
-		return progress{State: b.State, Finally: true}
+		return progress.Shown{State: b.State, Finally: true}
 	case b.Stage == "":
-		return progress{State: b.State, Words: l.Say("batch.waits")}
+		return progress.Shown{State: b.State, Words: l.Say("batch.waits")}
 	}
-	return progress{State: b.State, Words: l.Say("batch.stage", l.Say("stage."+b.Stage), b.Done, b.Total), Done: b.Done, Total: b.Total}
+	return progress.Shown{State: b.State, Words: l.Say("batch.stage", l.Say("stage."+b.Stage), b.Done, b.Total), Done: b.Done, Total: b.Total}
 }

@@ -18,6 +18,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/progress"
 )
 
 // These constants bound the rows that a batch's page initially shows; the tables contain all rows.
@@ -53,8 +54,8 @@ type batchPage struct {
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          pages.Names
-	Limited                         See      // the visitor's level of access to the findings; empty for everything
-	Now                             progress // progress of an unfinished batch
+	Limited                         See            // the visitor's level of access to the findings; empty for everything
+	Now                             progress.Shown // progress of an unfinished batch
 }
 
 // ShowsPairs reports whether the visitor may see which documents share wording.

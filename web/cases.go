@@ -19,6 +19,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/libraries"
 )
 
 // caseFilter selects the listed checks. Its links can be bookmarked and shared.
@@ -407,7 +408,7 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 		return err
 	}
 	j := site.Job{Name: t.Title, Title: t.Title, Into: lib, From: t.ID, Again: origin}
-	_, err = w.o.Queue.SubmitAll(ctx, v.Name, additions(lib), []site.Job{j}, func(tx *store.DB, ids []concordat.TaskID) error {
+	_, err = w.o.Queue.SubmitAll(ctx, v.Name, libraries.Additions(lib), []site.Job{j}, func(tx *store.DB, ids []concordat.TaskID) error {
 		if err := also(tx); err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ type newCheck struct {
 	Templates []string
 	Partners  []pages.Partner
 	Problem   string
-	Faults    []fault // reasons why the files were rejected; none was accepted
+	Faults    []pages.Fault // reasons why the files were rejected; none was accepted
 	MaxMiB    int64
 	MaxFiles  int
 	Batch     string // common name of files that are submitted together, one request each
@@ -112,7 +112,7 @@ func (n newCheck) On(name string, first bool) bool {
 type refused struct {
 	problem string // key of the message about the problem
 	err     error  // details, if the input is at fault
-	faults  []fault
+	faults  []pages.Fault
 	sent    url.Values
 }
 
@@ -125,16 +125,9 @@ func (n *newCheck) tell(r refused, l message.Language) {
 	}
 }
 
-// fault is a rejected file with the reason.
-type fault struct {
-	Name  string
-	Cause store.Cause
-}
-
 // These are the options offered when partners are asked.
 var (
-	askLevels   = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
-	askForwards = []string{site.ForwardUnmatched, site.ForwardAll, site.ForwardNone}
+	askLevels = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
 	// askDeadlines are the selectable deadlines in seconds; any whole number up to MaxDeadline is accepted.
 	askDeadlines = []int{60, 15, 300, 900}
 )
@@ -157,8 +150,8 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 		return
 	}
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
-		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
-		Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
+		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
+		Levels: askLevels, Forwards: site.Forwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
 	p.Meaning, p.Administers = w.Settings.Meaning(r.Context()), v.Role == store.RoleAdministrator
 	p.tell(was, message.LanguageOf(r))

@@ -216,15 +216,3 @@ func TestOriginalOfSeveralFiles(t *testing.T) {
 		olga.Get(check+"/pages/3.png?file="+other, http.StatusNotFound)
 	}
 }
-
-// TestLibraryNames: the permanent name of a library can be used unchanged in addresses and commands, while people see its title.
-func TestLibraryNames(t *testing.T) {
-	t.Parallel()
-	d := webtest.New(t, true)
-	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
-	for _, name := range []string{"My Théses 2024!", "a/b", "..", "a b", ""} {
-		page := ada.Post("/libraries", http.StatusBadRequest, url.Values{"name": {name}, "title": {"My Théses 2024!"}})
-		ada.Wants(page, "letters and digits, hyphens, dots and underscores", `value="My Théses 2024!"`)
-	}
-	ada.Wants(ada.Post("/libraries", http.StatusOK, url.Values{"name": {"theses-2024"}, "title": {"My Théses 2024!"}}), "<h1>My Théses 2024!")
-}

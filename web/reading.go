@@ -23,6 +23,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/progress"
 	"concordat/web/static"
 )
 
@@ -89,7 +90,7 @@ type checkPage struct {
 	unpaged        Pages       // why no original has pages
 	Comparison
 
-	Now progress // progress of an unfinished check
+	Now progress.Shown // progress of an unfinished check
 }
 
 // Silent returns the names of the sites with incomplete answers, without duplicates.
@@ -179,7 +180,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		err = nil // the page shows the error
 	}
 	if err == nil && !t.State.Ended() {
-		p.Now, err = (&onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
+		p.Now, err = w.progress.For(v, message.LanguageOf(r)).Now(r.Context(), t)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

@@ -20,6 +20,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/libraries"
 )
 
 // uploadHandler processes the files of an upload: it checks them or adds them to a library.
@@ -89,9 +90,9 @@ func tooLarge(err error) bool {
 
 func (e *untakenError) Unwrap() error { return concordat.ErrInvalid }
 
-func (e *untakenError) faults() (out []fault) {
+func (e *untakenError) faults() (out []pages.Fault) {
 	for _, j := range e.jobs {
-		out = append(out, fault{j.Name, j.Fault})
+		out = append(out, pages.Fault{Name: j.Name, Cause: j.Fault})
 	}
 	return out
 }
@@ -295,7 +296,7 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 		return j, message.Invalid("wrong.watch")
 	case !w.IsTemplate(j.Template):
 		return j, message.Absent("wrong.template", j.Template)
-	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
+	case j.Forward != "" && !slices.Contains(site.Forwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
 		return j, fmt.Errorf("level %q: %w: exists, counts or metadata", j.Level, concordat.ErrInvalid)
@@ -405,4 +406,21 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 // firstRules returns the initial rules of a task's report: those chosen at submission, or otherwise those of its batch or of the site.
 func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
+}
+
+// TakeAdditions implements libraries.Intake.
+func (w checkPages) TakeAdditions(rw http.ResponseWriter, r *http.Request, v *Visitor, lib concordat.LibraryID,
+	show func(problem string, faults []pages.Fault)) {
+	w.take(rw, r, v, uploadHandler{done: libraries.Path(lib),
+		hand: func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
+			if err := checkJobs(u.Jobs); err != nil {
+				return nil, err
+			}
+			return w.enqueue(ctx, v, libraries.Additions(lib), u.Jobs, site.Job{Into: lib}, "documents_submitted")
+		},
+		show: func(was refused) { show(was.problem, was.faults) }})
+}
+
+func (w checkPages) RetryTask(ctx context.Context, v *Visitor, t store.Task) error {
+	return w.o.Queue.Retry(ctx, t.ID, v.Note("check_retried", map[string]any{"task": t.ID}))
 }

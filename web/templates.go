@@ -18,6 +18,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages/admin"
+	"concordat/web/pages/libraries"
 	"concordat/web/static"
 )
 
@@ -65,7 +66,7 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"action":      l.Action,
 			"fact":        l.Fact,
 			"day":         day,
-			"library":     libraryPath,
+			"library":     libraries.Path,
 			"bytes":       func(n int64) string { return admin.BytesWords(l, n) },
 			"segment":     url.PathEscape,
 			"icon":        static.Icon,

@@ -45,7 +45,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 	if err := w.anyRoom(); err != nil {
 		return nil, err
 	}
-	r.Body = http.MaxBytesReader(rw, r.Body, MaxFiles*w.o.MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, pages.MaxFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
@@ -125,8 +125,8 @@ func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) erro
 		}
 		name = namelessFile
 	}
-	if len(u.Jobs) == MaxFiles {
-		return message.Invalid("wrong.many", MaxFiles)
+	if len(u.Jobs) == pages.MaxFiles {
+		return message.Invalid("wrong.many", pages.MaxFiles)
 	}
 	hash, size, err := w.o.Files.Put(r.Context(), w.WhileRoom(content), w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}

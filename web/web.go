@@ -35,10 +35,12 @@ import (
 	"concordat/web/pages/deletions"
 	"concordat/web/pages/harvests"
 	"concordat/web/pages/hooks"
+	"concordat/web/pages/libraries"
 	"concordat/web/pages/partners"
 	"concordat/web/pages/settings"
 	"concordat/web/pages/shares"
 	"concordat/web/passwords"
+	"concordat/web/progress"
 	"concordat/web/session"
 	"concordat/web/static"
 )
@@ -119,17 +121,18 @@ const (
 // Web serves the pages. It is safe for concurrent use.
 type Web struct {
 	pages.Auditor
-	o       Options
-	pages   map[message.Language]map[string]*template.Template
-	Mux     *http.ServeMux
-	handler http.Handler
-	Calls   limit.Limiter // limits API calls per minute, by token or address
-	streams limit.Streams // open event streams
-	access  []access
-	over    chan struct{} // closed when streams must end
-	endOnce sync.Once
-	cache   reportCache
-	static  static.Files
+	o        Options
+	pages    map[message.Language]map[string]*template.Template
+	Mux      *http.ServeMux
+	handler  http.Handler
+	Calls    limit.Limiter // limits API calls per minute, by token or address
+	streams  limit.Streams // open event streams
+	access   []access
+	over     chan struct{} // closed when streams must end
+	endOnce  sync.Once
+	cache    reportCache
+	progress *progress.Reader
+	static   static.Files
 
 	requestTime time.Duration // time limit of a request without files from a known caller
 
@@ -138,13 +141,13 @@ type Web struct {
 	Reports   reportPages
 	Batches   batchPages
 	Checks    checkPages
-	Library   libraryPages
 	Standing  standingPages
 	Example   examplePages
 	Accounts  accounts.Accounts
 	State     admin.Admin
 	Settings  settings.Settings
 	Harvests  harvests.Harvests
+	Library   libraries.Libraries
 	Hooks     hooks.Hooks
 	Cases     cases.Cases
 	Shares    shares.Shares
@@ -163,11 +166,7 @@ type Visitor = pages.Visitor
 
 var _ pages.Frame = (*Web)(nil)
 
-const (
-	defaultUpload = 256 << 20
-	// MaxFiles is the maximum number of files in one request.
-	MaxFiles = 1000
-)
+const defaultUpload = 256 << 20
 
 // New returns the pages of a site.
 func New(o Options) (*Web, error) {
@@ -199,7 +198,7 @@ func New(o Options) (*Web, error) {
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
-	w.Batches, w.Checks, w.Library = batchPages{w}, checkPages{w}, libraryPages{w}
+	w.Batches, w.Checks = batchPages{w}, checkPages{w}
 	w.Standing, w.Example = standingPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
@@ -212,6 +211,7 @@ func New(o Options) (*Web, error) {
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	w.Sessions = session.New(session.Options{Store: o.Store, People: w.People, Hashing: o.Hashing, Idle: w.o.Policy.SessionIdle,
 		Proxies: o.Policy.Proxies, Secure: o.Secure, Now: o.Now})
+	w.progress = progress.NewReader(progress.Options{Store: o.Store, Queue: o.Queue, Tasks: w, Partners: o.Partners, Logger: o.Logger})
 	w.routes()
 	// Requests for changes from pages of other sites are rejected because of their origin.
 	w.protection = http.NewCrossOriginProtection()
@@ -277,7 +277,6 @@ func (w *Web) routes() {
 	w.AddPage("POST /checks/{id}/watch", pages.Officers, w.Standing.change)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Checks, Batches: w.Batches})
-	w.Library.libraryRoutes()
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Settings = settings.New(w, settings.Options{Control: w.o.Settings, Meaning: w.o.Meaning, Logger: w.o.Logger})
@@ -285,6 +284,8 @@ func (w *Web) routes() {
 	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Partners: w.o.Partners}
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
+	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Progress: w.progress, Shares: w.Shares,
+		Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	w.Batches.batchesRoutes()

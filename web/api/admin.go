@@ -169,7 +169,7 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		tasks, err := w.api.Web.Options().Store.Checks.FilterTasks(ctx, store.TaskFilter{States: web.OneState(concordat.State(in.State)),
+		tasks, err := w.api.Web.Options().Store.Checks.FilterTasks(ctx, store.TaskFilter{States: pages.OneState(concordat.State(in.State)),
 			Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
 			one, err := w.api.apiTask(ctx, t)
@@ -192,7 +192,7 @@ func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOut
 	}
 	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.api.Web.Admin.RetryTask(ctx, v, t)
+		err = w.api.Web.Checks.RetryTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err

@@ -209,7 +209,7 @@ func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, err
 	o := w.api.Web.Options()
 	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, o.Site.ID(), o.Title(), people.Scopes, store.EventKinds()
 	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, o.AddFile != nil
-	b.MaxFile, b.MaxFiles, b.MaxPage = o.MaxUpload, web.MaxFiles, 500
+	b.MaxFile, b.MaxFiles, b.MaxPage = o.MaxUpload, pages.MaxFiles, 500
 	return out, nil
 }
 
@@ -238,7 +238,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
 	limit.Unhurried(rw, r)
-	r.Body = http.MaxBytesReader(rw, r.Body, web.MaxFiles*w.api.Web.Options().MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, pages.MaxFiles*w.api.Web.Options().MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)

@@ -68,8 +68,26 @@ func Change(ctx context.Context, db *store.DB, by, action string, detail map[str
 	})
 }
 
-// MaxForm bounds the part of a request without files, in bytes.
-const MaxForm = 4 << 20
+const (
+	// MaxForm bounds the part of a request without files, in bytes.
+	MaxForm = 4 << 20
+	// MaxFiles is the maximum number of files in one request.
+	MaxFiles = 1000
+)
+
+// Fault is a rejected file with the reason.
+type Fault struct {
+	Name  string
+	Cause store.Cause
+}
+
+// OneState returns a filter for one state; an empty state selects all states.
+func OneState(s concordat.State) []concordat.State {
+	if s == "" {
+		return nil
+	}
+	return []concordat.State{s}
+}
 
 // ParseForm parses a small form.
 func ParseForm(rw http.ResponseWriter, r *http.Request) error {

@@ -40,7 +40,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 	if s.Teacher {
 		learner = ""
 	}
-	p := checksView{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: web.MaxFiles, Problem: problem}
+	p := checksView{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: pages.MaxFiles, Problem: problem}
 	all, err := d.w.Options().Store.LTI.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, web.TaskPage)
 	for _, k := range all {
 		if err != nil {

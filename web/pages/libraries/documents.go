@@ -1,4 +1,4 @@
-package web
+package libraries
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/site"
 	"concordat/store"
 	"concordat/view"
 	"concordat/web/message"
@@ -63,9 +64,9 @@ func (l documentList) address(page int) string {
 }
 
 // listDocuments reads the page of documents requested by r. Unparsable values select the first page, sorted by name.
-func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib concordat.LibraryID) (documentList, error) {
+func (w Libraries) listDocuments(ctx context.Context, r *http.Request, lib concordat.LibraryID) (documentList, error) {
 	q := r.URL.Query()
-	l := documentList{Query: strings.TrimSpace(q.Get("q")), Order: store.DocumentOrder(q.Get("sort")), path: libraryPath(lib)}
+	l := documentList{Query: strings.TrimSpace(q.Get("q")), Order: store.DocumentOrder(q.Get("sort")), path: Path(lib)}
 	if runes := []rune(l.Query); len(runes) > 200 {
 		l.Query = string(runes[:200])
 	}
@@ -129,8 +130,8 @@ func (c *additionCounts) count(s store.TaskSum) {
 }
 
 // countAdditions counts the files recently submitted to a library and returns the latest failures.
-func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
-	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
+func (w Libraries) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
+	f := store.TaskFilter{Batch: Additions(lib), From: w.o.Now().Add(-additionsTime)}
 	sums, err := w.o.Store.Checks.SumTasks(ctx, f)
 	if err != nil {
 		return sum, nil, err
@@ -139,7 +140,7 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 		sum.count(s)
 	}
 	if sum.Failed > 0 {
-		f.States = OneState(concordat.TaskFailed)
+		f.States = pages.OneState(concordat.TaskFailed)
 		failed, err = w.o.Store.Checks.FilterTasks(ctx, f, 0, additionsShown)
 	}
 	return sum, failed, err
@@ -157,50 +158,51 @@ type additionsPage struct {
 	MayAdd bool
 }
 
-func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) additionsPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	ctx, q := r.Context(), r.URL.Query()
 	p := additionsPage{State: concordat.State(q.Get("state")), MayAdd: v.MayReview()}
 	var err error
 	if p.Library, err = w.library(ctx, r); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	if p.State != concordat.TaskFailed {
 		p.State = ""
 	}
-	p.Path = libraryPath(p.ID)
+	p.Path = Path(p.ID)
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an unparsable value starts at the newest addition
-	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
+	f := store.TaskFilter{Batch: Additions(p.ID), States: pages.OneState(p.State)}
+	tasks, err := w.o.Store.Checks.FilterTasks(ctx, f, before, additionsOnPage)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
 	if err == nil {
-		p.People, err = w.Names(ctx)
+		p.People, err = w.frame.Names(ctx)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	if len(tasks) == TaskPage {
-		older := url.Values{"before": {strconv.FormatInt(tasks[TaskPage-1].Seq, 10)}}
+	if len(tasks) == additionsOnPage {
+		older := url.Values{"before": {strconv.FormatInt(tasks[additionsOnPage-1].Seq, 10)}}
 		if p.State != "" {
 			older.Set("state", string(p.State))
 		}
 		p.Older = p.Path + "/additions?" + older.Encode()
 	}
-	w.Show(rw, r, v, http.StatusOK, "additions", "title.library", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "additions", "title.library", p)
 }
 
 // shownAdditions prepares a library's addition tasks for display; busy reports whether some have not ended.
-func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Visitor,
+func (w Libraries) shownAdditions(ctx context.Context, r *http.Request, v *pages.Visitor,
 	tasks []store.Task) (out []addition, busy bool, err error) {
-	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
+	way := w.o.Progress.For(v, message.LanguageOf(r))
 	for _, t := range tasks {
 		t.Title = pages.Visible(t.Title)
 		one := addition{Task: t, LeftOut: view.LeftOutOf(t)}
 		if !t.State.Ended() {
 			busy = true
-			if one.Now, err = way.now(ctx, t); err != nil {
+			if one.Now, err = way.Now(ctx, t); err != nil {
 				return nil, busy, err
 			}
 		}
@@ -210,7 +212,7 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Vi
 }
 
 // retryAdditions retries one failed file or, if none is given, all failed files of the last day.
-func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) retryAdditions(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
 	if err == nil {
@@ -221,45 +223,45 @@ func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v 
 		if id := r.PostForm.Get("task"); id != "" {
 			todo, err = w.oneAddition(ctx, l.ID, concordat.TaskID(id))
 		} else {
-			todo, err = w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(l.ID), States: OneState(concordat.TaskFailed),
+			todo, err = w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: Additions(l.ID), States: pages.OneState(concordat.TaskFailed),
 				From: w.o.Now().Add(-additionsTime)}, 0, 0)
 		}
 	}
 	for _, t := range todo {
 		if err == nil {
-			err = w.Admin.RetryTask(ctx, v, t)
+			err = w.o.Intake.RetryTask(ctx, v, t)
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
+	http.Redirect(rw, r, Path(l.ID), http.StatusSeeOther)
 }
 
-func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, id concordat.TaskID) ([]store.Task, error) {
+func (w Libraries) oneAddition(ctx context.Context, lib concordat.LibraryID, id concordat.TaskID) ([]store.Task, error) {
 	t, err := w.o.Store.Checks.Task(ctx, id)
-	if err == nil && t.Batch != additions(lib) {
+	if err == nil && t.Batch != Additions(lib) {
 		err = fmt.Errorf("addition %s to %s: %w", id, lib, concordat.ErrNotFound)
 	}
 	return []store.Task{t}, err
 }
 
 // settingsPage shows forms for the policy, shares and wordings of a library.
-func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) settingsPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, "")
 }
 
-func (w libraryPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, problem string) {
-	p := librarySettings{Problem: problem, Sections: w.o.Templates(), Levels: concordat.Levels()[1:], Forwards: askForwards}
+func (w Libraries) showSettings(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, problem string) {
+	p := librarySettings{Problem: problem, Sections: w.o.Templates(), Levels: concordat.Levels()[1:], Forwards: site.Forwards}
 	var err error
 	if p.Library, err = w.library(r.Context(), r); err == nil {
-		p.Path = libraryPath(p.ID)
+		p.Path = Path(p.ID)
 		err = w.readShares(r.Context(), &p)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, code, "library_settings", "library.settings", p)
+	w.frame.Show(rw, r, v, code, "library_settings", "library.settings", p)
 }

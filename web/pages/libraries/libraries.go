@@ -1,4 +1,5 @@
-package web
+// Package libraries serves the pages of libraries: their documents, additions and settings. The API shares its operations. Start with New.
+package libraries
 
 import (
 	"context"
@@ -17,22 +18,55 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/deletions"
+	"concordat/web/pages/shares"
+	"concordat/web/progress"
 )
 
-// libraryPages serves the library pages.
-type libraryPages struct{ *Web }
+// additionsOnPage is the number of additions on a page of the list.
+const additionsOnPage = 50
 
-// libraryRoutes adds the library pages.
-func (w libraryPages) libraryRoutes() {
-	w.AddPage("GET /libraries", pages.Everyone, w.librariesPage)
-	w.AddPage("POST /libraries", pages.Officers, w.makeLibrary)
-	w.AddPage("GET /libraries/{id}", readers, w.libraryPage)
-	w.AddPage("GET /libraries/{id}/settings", pages.Administrators, w.settingsPage)
-	w.AddPage("GET /libraries/{id}/additions", readers, w.additionsPage)
-	w.AddPage("POST /libraries/{id}/additions", pages.Officers, w.retryAdditions)
-	w.AddPage("POST /libraries/{id}", pages.Administrators, w.changeLibrary)
-	w.AddPage("POST /libraries/{id}/documents", pages.Officers, w.addDocuments)
-	w.AddPage("POST /libraries/{id}/documents/delete", pages.Officers, w.deleteDocument)
+// Intake adds the documents of files to libraries. It is safe for concurrent use.
+type Intake interface {
+	// TakeAdditions reads the files of a form, queues a task for each that adds its documents to a library, and answers. It calls show to
+	// show the form again with what was wrong.
+	TakeAdditions(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID,
+		show func(problem string, faults []pages.Fault))
+	RetryTask(ctx context.Context, v *pages.Visitor, t store.Task) error
+}
+
+// Options configures the pages. All fields are required.
+type Options struct {
+	Store     *store.DB
+	Intake    Intake
+	Progress  *progress.Reader
+	Shares    shares.Shares
+	Deletions deletions.Deletions
+	Partners  func(context.Context) ([]pages.Partner, error) // the sites that a check can ask
+	Templates func() []string                                // names of section templates
+	MaxUpload int64                                          // bytes of one file
+	Now       func() time.Time
+}
+
+// Libraries shows and changes the libraries of a site.
+type Libraries struct {
+	frame pages.Frame
+	o     Options
+}
+
+// New adds the pages to a site.
+func New(frame pages.Frame, o Options) Libraries {
+	w := Libraries{frame, o}
+	frame.AddPage("GET /libraries", pages.Everyone, w.librariesPage)
+	frame.AddPage("POST /libraries", pages.Officers, w.makeLibrary)
+	frame.AddPage("GET /libraries/{id}", readers, w.libraryPage)
+	frame.AddPage("GET /libraries/{id}/settings", pages.Administrators, w.settingsPage)
+	frame.AddPage("GET /libraries/{id}/additions", readers, w.additionsPage)
+	frame.AddPage("POST /libraries/{id}/additions", pages.Officers, w.retryAdditions)
+	frame.AddPage("POST /libraries/{id}", pages.Administrators, w.changeLibrary)
+	frame.AddPage("POST /libraries/{id}/documents", pages.Officers, w.addDocuments)
+	frame.AddPage("POST /libraries/{id}/documents/delete", pages.Officers, w.deleteDocument)
+	return w
 }
 
 // readers are the roles that may see the documents of a library.
@@ -47,24 +81,24 @@ type librariesPage struct {
 	Title     string
 }
 
-func (w libraryPages) librariesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) librariesPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showLibraries(rw, r, v, http.StatusOK, librariesPage{})
 }
 
-func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p librariesPage) {
+func (w Libraries) showLibraries(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, p librariesPage) {
 	var err error
 	if p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context()); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.MayMake, p.MayOpen = v.MayReview(), v.SeesAll()
-	w.Show(rw, r, v, code, "libraries", "title.libraries", p)
+	w.frame.Show(rw, r, v, code, "libraries", "title.libraries", p)
 }
 
 // makeLibrary creates an empty library.
-func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) makeLibrary(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	name, title := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("title")
@@ -75,13 +109,13 @@ func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *Vi
 	case errors.Is(err, concordat.ErrInvalid):
 		w.showLibraries(rw, r, v, http.StatusBadRequest, librariesPage{Problem: "libraries.badname", Name: name, Title: title})
 	case err != nil:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	default:
-		http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
+		http.Redirect(rw, r, Path(l.ID), http.StatusSeeOther)
 	}
 }
 
-func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title string) (store.Library, error) {
+func (w Libraries) CreateLibrary(ctx context.Context, v *pages.Visitor, name, title string) (store.Library, error) {
 	title, err := people.Title(title)
 	if err != nil {
 		return store.Library{}, err
@@ -95,10 +129,11 @@ func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title
 	})
 }
 
-func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
+// Path returns the path of a library's page.
+func Path(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
-// additions returns the batch name of tasks that add to a library.
-func additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
+// Additions returns the batch name of tasks that add to a library.
+func Additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
 type libraryPage struct {
 	store.Library
@@ -110,7 +145,7 @@ type libraryPage struct {
 	Busy              bool // an addition is in progress
 	MayAdd, MayChange bool
 	Problem           string
-	Faults            []fault
+	Faults            []pages.Fault
 	MaxMiB            int64
 	MaxFiles          int
 }
@@ -137,7 +172,7 @@ func (librarySettings) Limits() []string {
 // addition is a task that adds to a library.
 type addition struct {
 	store.Task
-	Now     progress
+	Now     progress.Shown
 	LeftOut concordat.LeftOut
 }
 
@@ -146,16 +181,16 @@ type libraryShare struct {
 	Name string // name of the partner
 }
 
-func (w libraryPages) library(ctx context.Context, r *http.Request) (store.Library, error) {
+func (w Libraries) library(ctx context.Context, r *http.Request) (store.Library, error) {
 	return w.o.Store.Catalogue.Library(ctx, concordat.LibraryID(r.PathValue("id")))
 }
 
-func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) libraryPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showLibrary(rw, r, v, http.StatusOK, "")
 }
 
-func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, problem string, faults ...fault) {
-	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, MayAdd: v.MayReview(),
+func (w Libraries) showLibrary(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, problem string, faults ...pages.Fault) {
+	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
 	// Additions are read first, so that a document is already listed if its addition ends in between. In the opposite order, the page
@@ -165,18 +200,18 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Vi
 	if err == nil {
 		p.Library, err = w.library(ctx, r)
 	}
-	p.Path = libraryPath(p.ID)
+	p.Path = Path(p.ID)
 	if err == nil {
 		p.documentList, err = w.listDocuments(ctx, r, p.ID)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, code, "library", "title.library", p)
+	w.frame.Show(rw, r, v, code, "library", "title.library", p)
 }
 
-func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *Visitor, p *libraryPage) error {
+func (w Libraries) readAdditions(ctx context.Context, r *http.Request, v *pages.Visitor, p *libraryPage) error {
 	sum, failed, err := w.countAdditions(ctx, p.ID)
 	if err != nil {
 		return err
@@ -185,7 +220,7 @@ func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *Vis
 	if p.Failed, _, err = w.shownAdditions(ctx, r, v, failed); err != nil {
 		return err
 	}
-	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
+	tasks, err := w.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: Additions(p.ID)}, 0, additionsShown)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
@@ -193,7 +228,7 @@ func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *Vis
 	return err
 }
 
-func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err error) {
+func (w Libraries) readShares(ctx context.Context, p *librarySettings) (err error) {
 	if p.Partners, err = w.o.Partners(ctx); err != nil {
 		return err
 	}
@@ -215,26 +250,19 @@ func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err e
 }
 
 // addDocuments queues, for each file, a task that adds its documents to a library.
-func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) addDocuments(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Checks.take(rw, r, v, uploadHandler{done: libraryPath(l.ID),
-		hand: func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
-			if err := checkJobs(u.Jobs); err != nil {
-				return nil, err
-			}
-			return w.Checks.enqueue(ctx, v, additions(l.ID), u.Jobs, site.Job{Into: l.ID}, "documents_submitted")
-		},
-		show: func(was refused) {
-			w.showLibrary(rw, r, v, http.StatusBadRequest, was.problem, was.faults...)
-		}})
+	w.o.Intake.TakeAdditions(rw, r, v, l.ID, func(problem string, faults []pages.Fault) {
+		w.showLibrary(rw, r, v, http.StatusBadRequest, problem, faults...)
+	})
 }
 
 // deleteDocument deletes the selected documents, or none if one does not exist.
-func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) deleteDocument(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
 	if err == nil {
@@ -252,33 +280,33 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 		}
 	}
 	if err == nil {
-		err = w.Deletions.EraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
+		err = w.o.Deletions.EraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
+	http.Redirect(rw, r, Path(l.ID), http.StatusSeeOther)
 }
 
 // changeLibrary changes the policy, shares or wordings of a library, or deletes the library.
-func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Libraries) changeLibrary(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {
 		err = pages.ParseForm(rw, r)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	f, to := r.PostForm, libraryPath(l.ID)+"/settings"
+	f, to := r.PostForm, Path(l.ID)+"/settings"
 	switch action := f.Get("action"); action {
 	case "policy":
 		err = w.setPolicy(r.Context(), v, l, f)
 	case "share":
-		err = w.Shares.Open(r.Context(), v, l.ID, f)
+		err = w.o.Shares.Open(r.Context(), v, l.ID, f)
 	case "unshare":
-		err = w.Shares.Close(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
+		err = w.o.Shares.Close(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording", "unword":
 		name := strings.TrimSpace(f.Get("name"))
 		if action == "unword" {
@@ -300,14 +328,14 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
 // PutWording saves a decision about wording of a library.
-func (w libraryPages) PutWording(ctx context.Context, v *Visitor, t store.Template) error {
+func (w Libraries) PutWording(ctx context.Context, v *pages.Visitor, t store.Template) error {
 	detail := map[string]any{"library": t.Library, "name": t.Name}
 	if t.Counts {
 		detail["counts"] = true
@@ -317,19 +345,19 @@ func (w libraryPages) PutWording(ctx context.Context, v *Visitor, t store.Templa
 }
 
 // DeleteWording withdraws a decision about wording of a library.
-func (w libraryPages) DeleteWording(ctx context.Context, v *Visitor, lib concordat.LibraryID, name string) error {
+func (w Libraries) DeleteWording(ctx context.Context, v *pages.Visitor, lib concordat.LibraryID, name string) error {
 	return pages.Change(ctx, w.o.Store, v.Name, "library_unword", map[string]any{"library": lib, "name": name},
 		func(tx *store.DB) error { return tx.Catalogue.DeleteTemplate(ctx, lib, name) })
 }
 
 // DeleteLibrary deletes a library and its documents. The receipt of the deletion also names the library.
-func (w libraryPages) DeleteLibrary(ctx context.Context, v *Visitor, l store.Library, reason string) error {
-	_, err := w.Deletions.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
+func (w Libraries) DeleteLibrary(ctx context.Context, v *pages.Visitor, l store.Library, reason string) error {
+	_, err := w.o.Deletions.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
 		v.Note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))
 	return err
 }
 
-func (w libraryPages) setPolicy(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
+func (w Libraries) setPolicy(ctx context.Context, v *pages.Visitor, l store.Library, f url.Values) error {
 	day := func(name string) (time.Time, error) {
 		if f.Get(name) == "" {
 			return time.Time{}, nil
