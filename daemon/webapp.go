@@ -30,6 +30,7 @@ import (
 	"concordat/web/inbox"
 	"concordat/web/pages"
 	"concordat/web/platforms"
+	"concordat/web/review"
 )
 
 // WebApp is the web application: the pages and the queue of checks.
@@ -113,8 +114,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Joining:   joining{s}.parts(),
 		Nodes:     nodesOf(o),
 		Batches:   d.batches,
-		Adding: func() web.Adding {
-			return web.Adding{Rule: web.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}
+		Adding: func() review.Adding {
+			return review.Adding{Rule: review.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}
 		},
 		AgainDays: func() int { return o.Now().Check.AgainDays },
 		Partner:   s.partnerOf,

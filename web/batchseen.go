@@ -29,7 +29,7 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 		case m.Task == "":
 			return SeeNothing, nil
 		}
-		now, err := w.reviewOf(ctx, m.Task)
+		now, err := w.Reviews.OfTask(ctx, m.Task)
 		if err != nil {
 			return SeeNothing, err
 		}

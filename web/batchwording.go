@@ -14,6 +14,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 const (
@@ -178,11 +179,11 @@ func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Langu
 func (w batchPages) decideBatchLead(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
 		f := r.PostForm
-		at, err := spanOf(f)
+		at, err := review.SpanOf(f)
 		if err != nil {
 			return err
 		}
-		there, err := spanOf(url.Values{"start": f["source_start"], "end": f["source_end"]})
+		there, err := review.SpanOf(url.Values{"start": f["source_start"], "end": f["source_end"]})
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ func (p *checkPage) Board() template.HTML {
 	rep := *p.Report
 	rep.Review = nil
 	if p.Review != nil { // only officers may see what officers wrote
-		rep.Review = p.Review.inReport()
+		rep.Review = p.Review.InReport()
 	}
 	return html.Board(&rep)
 }

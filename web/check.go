@@ -16,6 +16,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/settings"
+	"concordat/web/review"
 )
 
 // purposesOf returns the purposes for which partners open libraries, sorted and without duplicates. any reports whether some libraries
@@ -93,7 +94,7 @@ func (n newCheck) Field(name, first string) string {
 }
 
 // RuleFields returns fields with the rules that were sent or, in a new form, the site's rules.
-func (n newCheck) RuleFields() []ruleField { return ruleFields(n.Rules, n.Sent, nil) }
+func (n newCheck) RuleFields() []review.RuleField { return review.RuleFields(n.Rules, n.Sent, nil) }
 
 // Chosen reports whether a checkbox or option was selected when the form was sent.
 func (n newCheck) Chosen(name string, value any) bool {

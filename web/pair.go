@@ -15,6 +15,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 // pairPage is the data of the page that compares two documents of a batch and records a decision about them.
@@ -105,7 +106,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		}
 		return
 	}
-	p := &pairPage{View: view, Filter: filter, MayReview: v.MayReview(), Verdicts: verdicts}
+	p := &pairPage{View: view, Filter: filter, MayReview: v.MayReview(), Verdicts: review.Verdicts}
 	if p.Filter.Hide {
 		hideNames(l, view)
 	}
@@ -212,7 +213,7 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 		if side.Task == "" {
 			continue
 		}
-		now, err := w.reviewOf(ctx, side.Task)
+		now, err := w.Reviews.OfTask(ctx, side.Task)
 		if err != nil {
 			return err
 		}

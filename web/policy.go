@@ -9,6 +9,7 @@ import (
 	"concordat/people"
 	"concordat/report"
 	"concordat/web/limit"
+	"concordat/web/review"
 )
 
 // Policy configures who can use the pages, how much, and what submitters see. With the zero value, administrators create accounts, there
@@ -64,7 +65,7 @@ func (w *Web) Listener(l net.Listener, most int) net.Listener {
 func (w *Web) Server(h http.Handler) *http.Server { return limit.Server(h, w.requestTime) }
 
 // Sees returns the part of a report with this review that the visitor may currently see.
-func (w *Web) Sees(v *Visitor, now *Review) See {
+func (w *Web) Sees(v *Visitor, now *review.Review) See {
 	if v.SeesAll() {
 		return SeeEverything
 	}

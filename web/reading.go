@@ -24,6 +24,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/progress"
+	"concordat/web/review"
 	"concordat/web/static"
 )
 
@@ -49,7 +50,7 @@ const sinceShown = 10
 type checkPage struct {
 	row
 	Report    *report.Report // nil if there is no report yet
-	Review    *Review
+	Review    *review.Review
 	MayReview bool
 	MayDelete bool
 	Decides   bool // the visitor may decide for all checks of a library
@@ -57,7 +58,7 @@ type checkPage struct {
 	Me        string
 	People    pages.Names
 	Verdicts  []string
-	InLibrary *CaseLibrary // nil if not shown to the visitor
+	InLibrary *review.CaseLibrary // nil if not shown to the visitor
 	// The parts of the report.
 	Result, Flags, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
@@ -140,7 +141,8 @@ func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage,
 }
 
 func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
-	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil)}
+	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: review.Verdicts, Page: 1, Orders: sourceOrders,
+		Filter: sourceFilterOf(nil)}
 	var err error
 	if p.People, err = w.Names(r.Context()); err != nil {
 		return nil, nil, err
@@ -148,14 +150,14 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {
 		return p, nil, err
 	}
-	if p.Review, err = w.Review(r.Context(), t); err != nil {
+	if p.Review, err = w.Reviews.Of(r.Context(), t); err != nil {
 		return nil, nil, err
 	}
 	see := w.Sees(v, p.Review)
 	p.MayDelete = v.MayReview() && w.o.Eraser != nil
 	p.Decides = v.Role == store.RoleAdministrator
 	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
-	p.Review.mark(v.Name)
+	p.Review.Mark(v.Name)
 	if see != SeeEverything {
 		p.Limited, p.Review = see, nil // only officers may see what officers wrote
 	}
@@ -244,7 +246,7 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 		l.Only = p.Only.Ordinal
 	}
 	if p.Review != nil {
-		in, err := w.CaseLibrary(r.Context(), p.Task, p.Review)
+		in, err := w.Reviews.CaseLibrary(r.Context(), p.Task, p.Review)
 		if err != nil {
 			return err
 		}
@@ -274,12 +276,12 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 }
 
 // RuleFields returns the current rules as fields of the form that changes them.
-func (p *checkPage) RuleFields() []ruleField {
+func (p *checkPage) RuleFields() []review.RuleField {
 	var sections []string
 	for _, s := range p.Report.Sections {
 		sections = append(sections, s.Name)
 	}
-	return ruleFields(p.Review.Rules, nil, sections)
+	return review.RuleFields(p.Review.Rules, nil, sections)
 }
 
 // links returns the addresses of the parts of a report on these pages.
@@ -428,7 +430,7 @@ func (p *checkPage) notesOf(at concordat.Span, number string) (out []noted) {
 		return nil
 	}
 	for _, n := range p.Review.Notes {
-		if s := passageOf(n); s.Len() > 0 && s.Overlaps(at) {
+		if s := review.CommentSpan(n); s.Len() > 0 && s.Overlaps(at) {
 			one := p.noted(n)
 			one.Passage, one.Where = number, "passage"
 			out = append(out, one)
@@ -450,11 +452,6 @@ func (w reportPages) piece(in message.Language, name string, data any) template.
 // rules.
 func refQuery(ref concordat.Ref) url.Values {
 	return url.Values{"site": {string(ref.Site)}, "library": {string(ref.Library)}, "document": {string(ref.Document)}}
-}
-
-func refOf(f url.Values) concordat.Ref {
-	return concordat.Ref{Site: concordat.SiteID(f.Get("site")), Library: concordat.LibraryID(f.Get("library")),
-		Document: concordat.DocumentID(f.Get("document"))}
 }
 
 // part writes a fragment to be inserted into an open page.
@@ -545,7 +542,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		return
 	}
 	q := r.URL.Query()
-	ref := refOf(q)
+	ref := review.RefOf(q)
 	i := got.Report.Source(ref)
 	if i < 0 {
 		w.Fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
@@ -641,7 +638,7 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 
 // WritePDF writes the report, with its comments if the visitor sees them.
 func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visitor, rep *report.Report) error {
-	now, err := w.reviewOf(r.Context(), rep.Task)
+	now, err := w.Reviews.OfTask(r.Context(), rep.Task)
 	if err != nil {
 		return err
 	}

@@ -148,9 +148,9 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	return got, nil
 }
 
-// hasText reports whether the text of an ended check is still kept. While the report is being read, the answer comes from the cache
+// HasText reports whether the text of an ended check is still kept. While the report is being read, the answer comes from the cache
 // without unpacking findings.
-func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
+func (w reportPages) HasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return false, nil

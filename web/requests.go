@@ -19,6 +19,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 func (w checkPages) requestRoutes() {
@@ -275,7 +276,7 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	var at concordat.Span
 	f := r.PostForm
 	if err == nil && f.Get("lead") == "" {
-		at, err = spanOf(f)
+		at, err = review.SpanOf(f)
 	}
 	if err == nil {
 		_, err = w.AskFor(r.Context(), v, t, AskPassages{At: at, Lead: f.Get("lead"),

@@ -46,7 +46,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 	began := time.Now() // only bounds the work, and is never shown
 	for _, t := range tasks {
 		id := t.ID
-		now, err := w.Review(ctx, t)
+		now, err := w.Reviews.Of(ctx, t)
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue // deleted in the meantime
 		}
@@ -103,9 +103,9 @@ func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules repor
 	return s, w.o.Store.Checks.PutScore(ctx, id, s)
 }
 
-// rescore computes the score of a check under newly set rules, from the report that its page shows next. A list would otherwise compute
+// Rescore computes the score of a check under newly set rules, from the report that its page shows next. A list would otherwise compute
 // the score, so a failure is only logged.
-func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules report.Rules) {
+func (w reportPages) Rescore(ctx context.Context, id concordat.TaskID, rules report.Rules) {
 	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
 	var digest string
 	if err == nil {
@@ -121,4 +121,13 @@ func rescore(ctx context.Context, w reportPages, id concordat.TaskID, rules repo
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in the meantime, or without findings
 		w.o.Logger.Error("score", "task", id, "error", err)
 	}
+}
+
+// Report implements review.Reports.
+func (w reportPages) Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error) {
+	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
+	if err != nil {
+		return nil, err
+	}
+	return got.Report, nil
 }

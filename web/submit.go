@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/report"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/libraries"
+	"concordat/web/review"
 )
 
 // uploadHandler processes the files of an upload: it checks them or adds them to a library.
@@ -395,17 +395,12 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	if f.Get("rules") == "" {
 		return nil
 	}
-	rules, err := readRules(w.o.Rules(), f)
+	rules, err := review.ReadRules(w.o.Rules(), f)
 	if err != nil {
 		return err
 	}
 	j.Rules = &rules
 	return rules.Validate()
-}
-
-// firstRules returns the initial rules of a task's report: those chosen at submission, or otherwise those of its batch or of the site.
-func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
-	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }
 
 // TakeAdditions implements libraries.Intake.

@@ -79,7 +79,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
 		Views: show.Links(v.SeesAll()), List: list.Encode()}
 	if err == nil && v.MayReview() {
-		p.Reviewers, err = w.reviewers(r.Context())
+		p.Reviewers, err = w.Reviews.Reviewers(r.Context())
 	}
 	if err == nil {
 		p.People, err = w.Names(r.Context())
@@ -222,7 +222,7 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	if !HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.Review(ctx, t)
+	now, err := w.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	w.Reports.NoteRead(ctx, v, t.ID, false)
 	rep := *got.Report
 	if see == SeeEverything {
-		rep.Review = now.inReport() // only officers may see what officers wrote
+		rep.Review = now.InReport() // only officers may see what officers wrote
 	}
 	if v.MayReview() { // alerts are for officers
 		if rep.Later, err = site.Later(ctx, w.o.Store, t.ID); err != nil {

@@ -1,10 +1,7 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -17,106 +14,8 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
-
-// undone returns the current rules with one change undone and later changes kept. before and after are the rules before and after that
-// change. A rule that was changed again keeps its current value; in lists, only the entries that the change added or removed are
-// affected.
-func undone(before, after, now report.Rules) (report.Rules, error) {
-	var maps [3]map[string]json.RawMessage
-	for i, r := range []report.Rules{before, after, now} {
-		b, err := json.Marshal(r)
-		if err == nil {
-			err = json.Unmarshal(b, &maps[i])
-		}
-		if err != nil {
-			return now, fmt.Errorf("undo: %w", err)
-		}
-	}
-	b, a, n := maps[0], maps[1], maps[2]
-	keys := map[string]bool{}
-	for _, m := range maps {
-		for k := range m {
-			keys[k] = true
-		}
-	}
-	for k := range keys {
-		switch {
-		case bytes.Equal(b[k], a[k]):
-		case bytes.Equal(a[k], n[k]):
-			n[k] = b[k]
-		default:
-			if got, ok := undoneList(b[k], a[k], n[k]); ok {
-				n[k] = got
-			}
-		}
-		if n[k] == nil {
-			delete(n, k)
-		}
-	}
-	all, err := json.Marshal(n)
-	if err != nil {
-		return now, fmt.Errorf("undo: %w", err)
-	}
-	var out report.Rules
-	return out, json.Unmarshal(all, &out)
-}
-
-// undoneList is undone for one list. It returns false if the values are not lists.
-func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
-	var lists [3][]json.RawMessage
-	for i, raw := range []json.RawMessage{before, after, now} {
-		if raw != nil && json.Unmarshal(raw, &lists[i]) != nil {
-			return nil, false
-		}
-	}
-	has := func(list []json.RawMessage, x json.RawMessage) bool {
-		return slices.ContainsFunc(list, func(y json.RawMessage) bool { return bytes.Equal(x, y) })
-	}
-	out := []json.RawMessage{}
-	for _, x := range lists[2] {
-		if !has(lists[1], x) || has(lists[0], x) { // the change did not add it
-			out = append(out, x)
-		}
-	}
-	for _, x := range lists[0] {
-		if !has(lists[1], x) && !has(out, x) { // the change removed it
-			out = append(out, x)
-		}
-	}
-	raw, err := json.Marshal(out)
-	return raw, err == nil
-}
-
-// undoOwn returns the rules without one change of the visitor's own, and the change itself. If seq is 0, the change is the latest that
-// has not been undone. Other people's changes are kept.
-func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
-	now, err := w.reviewOf(ctx, id)
-	if err != nil {
-		return report.Rules{}, "", err
-	}
-	for _, c := range slices.Backward(now.Log) {
-		if c.By != v.Name || !c.MayUndo() || seq != 0 && c.Seq != seq {
-			continue
-		}
-		rules, err := undone(c.before, c.after, now.Rules)
-		return rules, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.Seq, c.Action, c.Subject)), err
-	}
-	return now.Rules, "", message.Invalid("wrong.undo")
-}
-
-// MayUndo reports whether the author of the change can undo it.
-func (c change) MayUndo() bool { return c.Action != "undo" && !c.Undone }
-
-// undoes returns the number of the undone change, or 0 if an older version recorded the undo without a number.
-func (c change) undoes() int {
-	if c.Action != "undo" {
-		return 0
-	}
-	first, _, _ := strings.Cut(c.Subject, " ")
-	n, _ := strconv.Atoi(first)
-	return n
-}
 
 // notice describes an action on a check.
 type notice struct {
@@ -149,19 +48,19 @@ func (p *checkPage) Notices() notices {
 }
 
 // tell describes a change of the rules, with the scores before and after it.
-func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) notice {
+func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c review.Change, rep *report.Report) notice {
 	one := notice{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
 		one.By = c.By
 	} else if c.MayUndo() {
 		one.Undo = c.Seq
 	}
-	if c.Action == "undo" && c.undoes() > 0 {
+	if c.Action == "undo" && c.Undoes() > 0 {
 		_, rest, _ := strings.Cut(c.Subject, " ")
 		action, subject, _ := strings.Cut(rest, " ")
 		one.Key, one.Subject = "undone."+action, subjectOf(rep, action, subject)
 	}
-	for i, rules := range []report.Rules{c.before, c.after} {
+	for i, rules := range []report.Rules{c.Before, c.After} {
 		got, err := w.Reading(ctx, id, rules, rep.Language, SeeEverything)
 		if err != nil || !got.Report.Scores.Measured() {
 			return one
@@ -193,7 +92,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 	if strings.HasSuffix(action, "-group") {
 		return report.GroupTitle(rep.Language, concordat.Group(subject))
 	}
-	at, why, ok := placeOf(subject)
+	at, why, ok := review.PlaceOf(subject)
 	if !ok {
 		return subject
 	}
@@ -205,30 +104,6 @@ func subjectOf(rep *report.Report, action, subject string) string {
 		return number + ": " + why
 	}
 	return number
-}
-
-// placeOf reads the subject of a change of a passage: its span, then the reason if there is one.
-func placeOf(subject string) (at concordat.Span, why string, ok bool) {
-	place, why, _ := strings.Cut(subject, ": ")
-	from, to, ok := strings.Cut(place, "–")
-	start, err := strconv.Atoi(from)
-	end, err2 := strconv.Atoi(to)
-	return concordat.Span{Start: start, End: end}, why, ok && err == nil && err2 == nil
-}
-
-// place returns where the report shows a change: the start of a passage or, if the change is about none, the id of an element.
-func (c change) place() (start, id string) {
-	switch at, _, ok := placeOf(c.Subject); {
-	case ok:
-		return strconv.Itoa(at.Start), ""
-	case strings.HasSuffix(c.Action, "source"), strings.HasSuffix(c.Action, "own-work"):
-		return "", "sources"
-	case strings.HasSuffix(c.Action, "-group"):
-		return "", "over"
-	case strings.HasSuffix(c.Action, "-lead"):
-		return "", "leads"
-	}
-	return "", "rules"
 }
 
 // changed returns the notice about the change that led to the page.
@@ -282,7 +157,7 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 		}
 		for _, n := range p.Review.Notes {
 			if n.Seq > after && n.By != v.Name {
-				all = append(all, notice{Task: p.ID, By: n.By, Key: "told." + string(n.Kind), Subject: shortened(n.Text)})
+				all = append(all, notice{Task: p.ID, By: n.By, Key: "told." + string(n.Kind), Subject: review.Shortened(n.Text)})
 			}
 		}
 		for _, n := range p.Review.Handling {
@@ -309,25 +184,6 @@ type noted struct {
 	Where   string    // its location on the page, to which the form returns; empty among all notes
 }
 
-// passageOf returns the span that a comment concerns; it is empty for the whole report.
-func passageOf(n store.Review) concordat.Span {
-	var at struct{ Start, End int }
-	if n.Kind != store.ReviewComment || json.Unmarshal(n.Data, &at) != nil {
-		return concordat.Span{}
-	}
-	return concordat.Span{Start: at.Start, End: at.End}
-}
-
-// PassageOf returns the number of the passage that a comment concerns. It returns "" if the comment concerns the whole report, if the
-// passage does not exist under the report's rules, or if rep is nil.
-func PassageOf(n store.Review, rep *report.Report) string {
-	at := passageOf(n)
-	if at.Len() == 0 || rep == nil {
-		return ""
-	}
-	return rep.NumberAt(at)
-}
-
 // noted returns the note in the form shown on pages.
 func (p *checkPage) noted(n store.Review) noted {
 	return noted{Review: n, Task: p.ID, Who: p.People.Of(n.By), Edited: p.Review.Edited[n.Seq],
@@ -339,7 +195,7 @@ func (p *checkPage) Noted() []noted {
 	var out []noted
 	for _, n := range p.Review.Notes {
 		one := p.noted(n)
-		one.Passage = PassageOf(n, p.Report)
+		one.Passage = review.PassageOf(n, p.Report)
 		out = append(out, one)
 	}
 	return out

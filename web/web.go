@@ -41,6 +41,7 @@ import (
 	"concordat/web/pages/shares"
 	"concordat/web/passwords"
 	"concordat/web/progress"
+	"concordat/web/review"
 	"concordat/web/session"
 	"concordat/web/static"
 )
@@ -91,7 +92,7 @@ type Options struct {
 	// Batches runs batches of documents and scheduled rechecks; if nil, there are none.
 	Batches *batch.Queue
 	// Adding returns when and to which library submissions are added; if nil, they are not added.
-	Adding func() Adding
+	Adding func() review.Adding
 	// AgainDays is the number of days after which submissions are checked again; if nil or 0, only on schedule.
 	AgainDays func() int
 	// Partner connects to a partner to request passages; if nil, no partner can be asked.
@@ -148,6 +149,7 @@ type Web struct {
 	Settings  settings.Settings
 	Harvests  harvests.Harvests
 	Library   libraries.Libraries
+	Reviews   *review.Reviews
 	Hooks     hooks.Hooks
 	Cases     cases.Cases
 	Shares    shares.Shares
@@ -189,7 +191,7 @@ func New(o Options) (*Web, error) {
 		o.ReportJSON = report.WriteJSON
 	}
 	if o.Adding == nil {
-		o.Adding = func() Adding { return Adding{Rule: AddNever} }
+		o.Adding = func() review.Adding { return review.Adding{Rule: review.AddNever} }
 	}
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
@@ -284,6 +286,8 @@ func (w *Web) routes() {
 	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Partners: w.o.Partners}
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
+	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Reports, Deletions: w.Deletions,
+		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now})
 	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Progress: w.progress, Shares: w.Shares,
 		Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})

@@ -384,7 +384,7 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, 
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 type apiListInput struct {
@@ -43,9 +44,9 @@ type apiNotesOutput struct {
 }
 
 // noteOf returns a note in the API's form; now is the review that contains it.
-func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error) {
+func noteOf(r store.Review, now *review.Review, rep *report.Report) (apiNote, error) {
 	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text, Edited: now.Edited[r.Seq],
-		Passage: web.PassageOf(r, rep)}
+		Passage: review.PassageOf(r, rep)}
 	if r.Kind == store.ReviewVerdict {
 		if err := json.Unmarshal(r.Data, &out.Verdict); err != nil {
 			return out, fmt.Errorf("verdict %d: %w: %v", r.Seq, concordat.ErrCorrupt, err)
@@ -65,7 +66,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	if err != nil {
 		return nil, "", err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, "", err
 	}
@@ -159,7 +160,7 @@ type apiVerdictOutput struct {
 }
 
 // signers returns the people who agreed with the current verdict.
-func signers(r *web.Review) (out []string) {
+func signers(r *review.Review) (out []string) {
 	for _, s := range r.Signed {
 		out = append(out, s.By)
 	}
@@ -171,7 +172,7 @@ func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutp
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -220,12 +221,12 @@ func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, numb
 }
 
 // noted returns the review of a check and its report under the current rules. The report is nil if the check has none.
-func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
+func (w api) noted(ctx context.Context, id string) (*review.Review, *report.Report, error) {
 	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {
 		return nil, nil, err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	if err != nil || !web.HasReport(t) {
 		return now, nil, err
 	}
@@ -247,7 +248,7 @@ func (w api) apiChangeComment(ctx context.Context, in *apiChangeCommentInput) (*
 	}
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Web.Reports.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
+		err = w.Web.Reviews.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
 	}
 	if err != nil {
 		return nil, err
@@ -273,7 +274,7 @@ type apiCommentPath struct {
 func (w api) apiRemoveComment(ctx context.Context, in *apiCommentPath) (*struct{}, error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Web.Reports.ChangeComment(ctx, v, t, in.Comment, "")
+		err = w.Web.Reviews.ChangeComment(ctx, v, t, in.Comment, "")
 	}
 	return nil, err
 }
@@ -309,7 +310,7 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passa
 		if err != nil {
 			return nil, err
 		}
-		now, err := w.Web.Review(ctx, t)
+		now, err := w.Web.Reviews.Of(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -321,7 +322,7 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passa
 			f.Set("start", strconv.Itoa(at.Start))
 			f.Set("end", strconv.Itoa(at.End))
 		}
-		n, err := w.Web.Reports.KeepNote(ctx, v, t, now, f)
+		n, err := w.Web.Reviews.KeepNote(ctx, v, t, now, f)
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 // apiOfReviews adds the operations on report reviews.
@@ -99,9 +100,9 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if err == nil {
 		rep, err = w.Web.CurrentReport(ctx, v, t, report.English)
 	}
-	var now *web.Review
+	var now *review.Review
 	if err == nil {
-		now, err = w.Web.Review(ctx, t)
+		now, err = w.Web.Reviews.Of(ctx, t)
 	}
 	if err != nil {
 		return nil, err
@@ -121,9 +122,9 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 		b.Verdict, b.By, b.At = now.Code(), now.Verdict.By, now.Verdict.At
 	}
 	for _, n := range now.Notes {
-		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, "", now.Edited[n.Seq], web.PassageOf(n, rep)}
+		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, "", now.Edited[n.Seq], review.PassageOf(n, rep)}
 		if n.Kind == store.ReviewVerdict {
-			one.Verdict = (&web.Review{Verdict: &n}).Code()
+			one.Verdict = (&review.Review{Verdict: &n}).Code()
 		}
 		b.Notes = append(b.Notes, one)
 	}
@@ -134,13 +135,13 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 }
 
 // apiReviewed returns a check for a program to review.
-func (w api) apiReviewed(ctx context.Context, id string) (*pages.Visitor, store.Task, *web.Review, error) {
+func (w api) apiReviewed(ctx context.Context, id string) (*pages.Visitor, store.Task, *review.Review, error) {
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return v, t, nil, err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	return v, t, now, err
 }
 
@@ -182,7 +183,7 @@ func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 
 // form converts the input to the form that the page sends. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
-	b, f := in.Body, web.RuleForm(in.Body.Set.Rules)
+	b, f := in.Body, review.RuleForm(in.Body.Set.Rules)
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})
 	for name, value := range map[string]string{"action": b.Action, "site": string(b.Site), "library": string(b.Library),
 		"document": string(b.Document), "start": strconv.Itoa(span.Start), "end": strconv.Itoa(span.End), "comment": b.Comment,
@@ -205,7 +206,7 @@ func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput,
 		rep, err = w.Web.CurrentReport(ctx, v, t, report.English)
 	}
 	if err == nil {
-		_, err = w.Web.Reports.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
+		_, err = w.Web.Reviews.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
 	}
 	if err != nil {
 		return nil, err
@@ -233,7 +234,7 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 				f.Set("verdict", strconv.Itoa(in.Body.Of))
 			}
 		}
-		_, err = w.Web.Reports.KeepNote(ctx, v, t, now, f)
+		_, err = w.Web.Reviews.KeepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
 		return nil, err
@@ -242,7 +243,7 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 }
 
 type apiCaseLibraryBody struct {
-	State    web.CaseState        `json:"state" enum:"out,waiting,added,failed" doc:"out: it is in no library"`
+	State    review.CaseState     `json:"state" enum:"out,waiting,added,failed" doc:"out: it is in no library"`
 	Library  concordat.LibraryID  `json:"library,omitempty"`
 	Document concordat.DocumentID `json:"document" doc:"Its name in the library, or the name it would get"`
 	Cause    string               `json:"cause,omitempty" doc:"Why it failed"`
@@ -257,7 +258,7 @@ func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[api
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.Web.CaseLibrary(ctx, t, now)
+	c, err := w.Web.Reviews.CaseLibrary(ctx, t, now)
 	return &answer[apiCaseLibraryBody]{apiCaseLibraryBody{c.State, c.Library, c.Document, c.Cause.String(), c.MayAdd}}, err
 }
 
@@ -274,7 +275,7 @@ func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCa
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err == nil {
-		err = w.Web.Reports.AddCase(ctx, v, t, in.Body.Library)
+		err = w.Web.Reviews.AddCase(ctx, v, t, in.Body.Library)
 	}
 	if err != nil {
 		return nil, err
@@ -285,7 +286,7 @@ func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCa
 func (w api) apiRemoveCase(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Web.Reports.RemoveCase(ctx, v, t)
+		err = w.Web.Reviews.RemoveCase(ctx, v, t)
 	}
 	return nil, err
 }

@@ -17,6 +17,7 @@ import (
 	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 func (w api) apiOfRules(a huma.API) {
@@ -84,7 +85,7 @@ func etag(revision int) string { return `"` + strconv.Itoa(revision) + `"` }
 // reviewed is a check with the rules that an operation changes.
 type reviewed struct {
 	task  store.Task
-	now   *web.Review
+	now   *review.Review
 	count *report.Counter // counts code points in the submission's text
 }
 
@@ -102,7 +103,7 @@ func (w api) reviewed(ctx context.Context, v *pages.Visitor, id string) (*review
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Review(ctx, t)
+	now, err := w.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOut
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
 		}
-		return w.Web.Reports.FormerRules(ctx, r.task)
+		return w.Web.Reviews.FormerRules(ctx, r.task)
 	})
 }
 
@@ -189,7 +190,7 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 // keepRules stores new rules unless someone else has changed them since r was read.
 func (w api) keepRules(ctx context.Context, v *pages.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
-	err := w.Web.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
+	err := w.Web.Reviews.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
 		err = fmt.Errorf("%w: %w", web.ErrRevision, err)
 	}
@@ -262,7 +263,7 @@ func (w api) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill 
 		if err := fill(r, f); err != nil {
 			return nil, err
 		}
-		rules, subject, err := w.Web.Reports.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
+		rules, subject, err := w.Web.Reviews.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}

@@ -281,7 +281,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 		if err != nil {
 			return r, false, err
 		}
-		now, err := d.w.Review(ctx, t)
+		now, err := d.w.Reviews.Of(ctx, t)
 		if err != nil {
 			return r, false, err
 		}

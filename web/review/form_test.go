@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"net/url"
@@ -13,7 +13,7 @@ import (
 )
 
 // sentBack returns the fields that a browser sends for an unchanged form of rules.
-func sentBack(fields []ruleField) url.Values {
+func sentBack(fields []RuleField) url.Values {
 	f := url.Values{}
 	for _, x := range fields {
 		switch x.Kind {
@@ -45,13 +45,13 @@ func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 		MinCharacters: 5, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
 		ExcludeSections: []string{"elsewhere", "notes"}}
 	for _, rules := range []report.Rules{{}, all} {
-		got, err := readRules(rules, sentBack(ruleFields(rules, nil, sections)))
+		got, err := ReadRules(rules, sentBack(RuleFields(rules, nil, sections)))
 		if diff := cmp.Diff(rules, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%v: a form that nobody touched changes\n%s", err, diff)
 		}
 	}
-	f := sentBack(ruleFields(all, nil, sections))
-	for _, x := range ruleFields(all, nil, sections) {
+	f := sentBack(RuleFields(all, nil, sections))
+	for _, x := range RuleFields(all, nil, sections) {
 		switch x.Kind {
 		case "box":
 			f[x.Name] = []string{"", "on"}
@@ -61,15 +61,15 @@ func TestRuleFormSpeaksInOneDirection(t *testing.T) {
 			}
 		}
 	}
-	got, err := readRules(all, f)
+	got, err := ReadRules(all, f)
 	want := report.Rules{CountTemplates: true, CountForms: true, CountQuotations: true, CountSentences: true,
 		CommonAbove: -1, MinCharacters: 5,
 		ExcludeSections: []string{"elsewhere"}} // not offered by the form
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v: with every tick\n%s", err, diff)
 	}
-	shown := ruleFields(report.Rules{}, f, sections)
-	if slices.ContainsFunc(shown, func(x ruleField) bool { return x.Kind == "box" && !x.On }) {
+	shown := RuleFields(report.Rules{}, f, sections)
+	if slices.ContainsFunc(shown, func(x RuleField) bool { return x.Kind == "box" && !x.On }) {
 		t.Errorf("a form that is shown again lost a tick: %+v", shown)
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"reflect"
@@ -20,9 +20,9 @@ func TestPlaceOfChange(t *testing.T) {
 		{"count-lead", "L2", "", "leads"},
 		{"set", "", "", "rules"},
 	} {
-		one := change{}
+		one := Change{}
 		one.Action, one.Subject = c.action, c.subject
-		if start, id := one.place(); start != c.start || id != c.id {
+		if start, id := one.Place(); start != c.start || id != c.id {
 			t.Errorf("%s %q: %q, %q, want %q, %q", c.action, c.subject, start, id, c.start, c.id)
 		}
 	}
