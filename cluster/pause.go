@@ -280,7 +280,7 @@ func (n *Node) serveFrozen(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sendFrozenOf sends the index of the moment as a snapshot; this works only once.
+// sendFrozenOf sends the index frozen at the given moment as a snapshot; this works only once.
 func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment string) error {
 	s, err := c.frozenOf(moment)
 	if err != nil {
@@ -414,7 +414,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	return nil
 }
 
-// fetchFrozen fetches the index of the moment and describes its content.
+// fetchFrozen fetches the index frozen at the given moment and describes its content.
 func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardSnapshot, err error) {
 	if from.ID == n.o.Node.ID {
 		c, ok := n.Copy(id)

@@ -34,7 +34,7 @@ type bodies struct {
 
 	mu        sync.Mutex // protects the fields below, and the bodies
 	sites     map[crypto.SiteID]int
-	strangers []*body // in order of their start
+	strangers []*body // oldest first
 	held      int     // total of strangers
 }
 

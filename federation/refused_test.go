@@ -20,7 +20,7 @@ import (
 )
 
 // TestE1_Between: an attacker between the two sites forwards the inviting site's card and terminates TLS with another key. The attacker
-// does not receive the enrolment, whether present from the start or only after the card was read.
+// does not receive the enrolment, whether it is there from the start or only after the card was read.
 func TestE1_Between(t *testing.T) {
 	for name, honest := range map[string]int{"from the beginning": 0, "after the card": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -42,8 +42,8 @@ func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	return out
 }
 
-// unheld is the limit for an answer to a partner that does not wait for slow ones. It is less than the five seconds that each slow
-// partner is allowed, but enough for a busy machine.
+// unheld is the limit for an answer to a partner that slow ones do not hold up. It is less than the five seconds that each slow partner is
+// allowed, but enough for a busy machine.
 const unheld = 4 * time.Second
 
 // answeredWithin requires that a partner is answered within unheld.

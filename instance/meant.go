@@ -61,7 +61,7 @@ func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
 const bareLooked = 1000
 
 // checkMeaning counts documents that are not indexed by meaning as required. Unless quick is set, it examines the first documents known
-// to have no cells. If any contains prose, its library was previously not indexed by meaning, and other documents might lack cells too.
+// to have no cells. If any contains prose, its library had not been indexed by meaning, and other documents might lack cells too.
 func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool) error {
 	u, err := o.AllUnfit(ctx)
 	if errors.Is(err, concordat.ErrRefused) {

@@ -340,7 +340,7 @@ func mostly(byKind map[concordat.Kind]int) concordat.Kind {
 	})
 }
 
-// claimsOf returns all passages of chains, in order of their start. Each byte belongs to the strongest kind that covers it.
+// claimsOf returns all passages of chains, in order of start. Each byte belongs to the strongest kind that covers it.
 func claimsOf(chains []*chain) []claim {
 	var out []claim
 	for _, c := range chains {
@@ -363,8 +363,8 @@ func most(kinds []concordat.KindCount, otherwise concordat.Kind) concordat.Kind 
 	return kinds[0].Kind
 }
 
-// divided returns how many characters of s belong to each kind, most characters first; the claims must cover s. Claims must be in order
-// of their start.
+// divided returns how many characters of s belong to each kind, most characters first; the claims must cover s and be in
+// order of start.
 func (b *builder) divided(claims []claim, s spans) []concordat.KindCount {
 	of := map[concordat.Kind]spans{}
 	sweep(claims, func(at concordat.Span, best claim) { of[best.kind] = append(of[best.kind], at) })

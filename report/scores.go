@@ -144,7 +144,7 @@ type claim struct {
 	rank float64 // at each byte, the claim with the highest rank wins
 }
 
-// claims returns the counting passages in order of their start.
+// claims returns the counting passages in order of start.
 func (b *builder) claims(chains []*chain, rank func(concordat.Passage) float64) []claim {
 	var out []claim
 	for _, c := range chains {

@@ -177,7 +177,7 @@ func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.S
 	return db.fail(err, "finish batch %s", id)
 }
 
-// ReopenBatch returns a batch that has ended to a runner's queue. If again is set, it is compared with the libraries again; otherwise, it
+// ReopenBatch puts a batch that has ended back in a runner's queue. If again is set, it is compared with the libraries again; otherwise, it
 // resumes where it stopped. It has no effect on a batch that has not ended.
 func (db *Batches) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
 	more := 0

@@ -96,8 +96,8 @@ func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []b
 	return data, revision, db.fail(err, "findings of task %s", id)
 }
 
-// FindingsRevision returns the revision of a task's findings, starting at 1 and incremented by each replacement, without reading the
-// findings, or concordat.ErrNotFound.
+// FindingsRevision returns the revision of a task's findings without reading them, or concordat.ErrNotFound. Revisions start at 1, and each
+// replacement increments them.
 func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
 	err = db.read().Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
 	return revision, db.fail(err, "findings of task %s", id)

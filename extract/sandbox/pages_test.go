@@ -41,7 +41,7 @@ func twoPages() string {
 	return b.String()
 }
 
-// TestPages: rendered pages leave the child intact, and a fault in a file is an error of that file.
+// TestPages: rendering pages leaves the child intact, and a fault in a file is an error of that file only.
 func TestPages(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Warm: -1})
 	ctx := t.Context()

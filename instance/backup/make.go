@@ -182,8 +182,8 @@ func originalPath(hash string) string {
 	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
 }
 
-// Finish hashes the state, writes the list, and replaces the manifest after setting State and the fields after it. It then removes the
-// previous state and obsolete originals.
+// Finish hashes the state, writes the list, and replaces the manifest with about, in which it sets Format, State and the fields after
+// State. It then removes the previous state and obsolete originals.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
 	add := m.addState
 	if m.enc != nil {

@@ -108,7 +108,7 @@ func TestTimeOver(t *testing.T) {
 		name    string
 		hangs   func(r *http.Request) bool
 		answers int
-		words   []string // at the start of the lines on rights, hooks and bodies
+		words   []string // how the lines on rights, hooks and bodies start
 		want    error
 	}{
 		{"nothing hangs", func(*http.Request) bool { return false }, 401, []string{"held", "held", "held"}, nil},

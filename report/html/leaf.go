@@ -36,7 +36,7 @@ type LeafMark struct {
 // LeafFlag is a flagged stretch of the text, or part of one, on a Leaf.
 type LeafFlag struct {
 	Stretch int   // index of the stretch in View.FlagSpans
-	Anchors []int // indices of the flags to which links lead here
+	Anchors []int // indices of the flags that link here
 	Boxes   []LeafBox
 }
 

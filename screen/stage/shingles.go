@@ -70,7 +70,7 @@ func count(s string) (int, error) {
 	return n, nil
 }
 
-// Resemblance reads the added-up records of Shared and writes the pairs at or above the threshold: both identifiers, the estimated
+// Resemblance reads the summed records of Shared and writes the pairs at or above the threshold: both identifiers, the estimated
 // resemblance, and the proportion of each that is in the other (Broder 1997, section 3). With contained, the threshold applies to either
 // proportion.
 func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool) error {

@@ -15,7 +15,7 @@ import (
 	"concordat/report"
 )
 
-// SharedWording is the shared wording of a text that is left out of comparisons, with the means to find the same wording in other texts.
+// SharedWording is the wording of a text that others share and that comparisons leave out, with the means to find it in other texts.
 type SharedWording struct {
 	Text  string
 	Words *wording.Words

@@ -16,7 +16,7 @@ type Info struct {
 	Warnings []string `json:"warnings"`
 }
 
-// maxSkew is the maximum difference between the machines' clocks, which determine when claims of checks end.
+// maxSkew is the maximum difference between the machines' clocks, which determine when claims on checks expire.
 const maxSkew = 2 * time.Second
 
 // Info reads the engine's version, size and settings.
