@@ -68,13 +68,24 @@ func Attributions(text string) []Attributed {
 	out = append(out, authorLines(text, ps)...)
 	slices.SortFunc(out, func(x, y Attributed) int { return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Why, y.Why)) })
 	end := 0
-	return slices.DeleteFunc(out, func(x Attributed) bool {
+	out = slices.DeleteFunc(out, func(x Attributed) bool {
 		if x.Start < end {
 			return true
 		}
 		end = x.End
 		return false
 	})
+	known := make(spans, len(out))
+	for i, x := range out {
+		known[i] = x.Span
+	}
+	for _, x := range rightsNotices(text, known) {
+		for _, s := range Without(x.Span, known) {
+			out = append(out, Attributed{s, x.Why})
+		}
+	}
+	slices.SortFunc(out, func(x, y Attributed) int { return bySpan(x.Span, y.Span) })
+	return out
 }
 
 // again matches a citation of the previously cited work.

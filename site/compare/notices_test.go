@@ -38,6 +38,11 @@ func TestNoticesOnBothSides(t *testing.T) {
 	written := strings.ReplaceAll(string(capitals), ". ", ",\n")
 	const signed = "Ce mémoire est le fruit de mon seul travail, et chaque phrase empruntée à autrui y porte le nom de celui qui l'a écrite. " +
 		"Aucune machine n'en a rédigé une partie, aucun tiers n'a été payé pour le relire, et nul jury ne l'a encore vu sous une autre forme."
+	// Text extracted from PDFs has no blank lines around a notice of rights.
+	rights := func(n int) string {
+		return fmt.Sprintf("The Shore (print ISSN 0317-847%d; online ISSN 1317-847%d) comes out whenever the tide allows it and is sent to "+
+			"everybody who has a boat, a house or a lamp in Aldea. © %d The Shore Press; nothing of it may be kept by others.", n, n, 2001+n)
+	}
 	own := func(n int) string {
 		return strings.Repeat(fmt.Sprintf("Somebody in place%d wrote of the lamps that burned all night in house%d. ", n, n), 12)
 	}
@@ -53,6 +58,10 @@ func TestNoticesOnBothSides(t *testing.T) {
 			report.AsStatement},
 		{"a copied page above two dates", page + "\n\nAldea, 12 May 2024",
 			func(n int) string { return fmt.Sprintf("%s\n\nBirk, %d June 2023", page, n) }, ""},
+		{"rights", rights(0), func(n int) string { return rights(n + 1) }, report.AsNotice},
+		{"rights amid a line", inLine(rights(0)), func(n int) string { return inLine(rights(n + 1)) }, report.AsNotice},
+		{"signs that one document put into a copied page", strings.ReplaceAll(page, ". ", " (© 2021 Costa, ISBN 978-3-16-148410-0). "),
+			func(int) string { return page }, ""},
 		{"a date under a copied page", page + "\n\nAldea, 12 May 2024", func(int) string { return page }, ""},
 		{"links in a copied page", linked, func(int) string { return page }, ""},
 		{"a mark above a copied page", marked, func(int) string { return page }, ""},
@@ -76,6 +85,45 @@ func TestNoticesOnBothSides(t *testing.T) {
 			share := ShareOf(report.NewCounter(w.Text), concordat.Span{Start: at, End: at + len(c.a)}, spansOf(w.Found, c.told))
 			if c.told != "" && share < 0.75 || c.told == "" && share > 0.1 {
 				t.Errorf("%s among %d: %.2f of it explained: %v", c.name, of, share, w.Found)
+			}
+		}
+	}
+}
+
+// inLine returns a notice as it comes out of a page in columns.
+func inLine(notice string) string {
+	return "The lamps were counted in spring and\n" + notice + "\nwritten on the wall of the house by whoever had paid for the paint."
+}
+
+// TestRightsOnACopiedPage: of a copied page that carries a notice of rights, the notice is explained and the page is not, whether the
+// notice is above, amid or below it, with or without blank lines, and in however many documents.
+func TestRightsOnACopiedPage(t *testing.T) {
+	const page = "The fishermen of the eastern shore counted their boats in spring and wrote the number on the wall of the house. " +
+		"Whoever bought a boat in summer paid for the paint, and whoever sold one left his line on the wall until the next spring. " +
+		"When the wall was full they built another house, and this is why the street has eleven houses in which nobody ever lived. "
+	const rights = "The Shore (print ISSN 0317-8471; online ISSN 1317-8471) comes out whenever the tide allows it. " +
+		"© 2001 The Shore Press, www.shore.example.org; nothing of it may be kept by others. "
+	for _, gap := range []string{"", "\n", "\n\n"} {
+		for name, copied := range map[string]string{"above": rights + gap + page, "amid": page + gap + rights + gap + page, "below": page + gap + rights} {
+			for _, of := range []int{2, 5, 12, 40, 400} {
+				text := "This copy was made for those who row.\n\n" + copied + "\n\nNobody else has seen it."
+				w := Shareable(text, nil, nil)
+				held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
+				other := "Another hand wrote this above it.\n\n" + copied + "\n\nAnd this below it."
+				words := wording.Split(other)
+				held.Add(1, words)
+				quoted.Add(1, QuotedWords(other, words))
+				if err := w.Decide(t.Context(), &wording.Scope{Held: held.Common(2), Of: of, Quoted: quoted.Common(2)}, 0, refOf); err != nil {
+					t.Fatal(err)
+				}
+				count, at := report.NewCounter(text), strings.Index(text, page)
+				if share := ShareOf(count, concordat.Span{Start: at, End: at + len(page)}, w.Walls); share > 0.05 {
+					t.Errorf("%s, %q, among %d: %.2f of the page is left out", name, gap, of, share)
+				}
+				at = strings.Index(text, rights)
+				if share := ShareOf(count, concordat.Span{Start: at, End: at + len(rights)}, w.Walls); share < 0.75 {
+					t.Errorf("%s, %q, among %d: %.2f of the notice is explained", name, gap, of, share)
+				}
 			}
 		}
 	}
