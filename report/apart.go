@@ -57,7 +57,7 @@ const (
 func PartsApart(text string) []Apart {
 	ls := lines(text)
 	out := titlePage(text, ls)
-	out = append(out, contentsPages(ls)...)
+	out = append(out, contentsPages(text, ls)...)
 	out = append(out, plainContents(ls)...)
 	out = append(out, listsApart(ls)...)
 	out = append(out, constantTables(ls)...)
@@ -204,9 +204,15 @@ func isContentsEntry(l string) bool {
 // sentenceInside matches the end of a sentence of several words, followed by another sentence.
 var sentenceInside = regexp.MustCompile(`(?:\PL\p{Ll}{2,}\PL+){3,}.*\p{Ll}{2,}[.!?]\s+\p{Lu}|\p{Han}{6,}[。！？]`)
 
-// entriesIn returns the number of contents entries in a line: one if it ends in a page number, or more if several entries were joined.
-func entriesIn(l string) int {
-	if at := leader.FindAllStringIndex(l, -1); len(at) > 0 && measureWords(l) <= wordsForLeader*len(at) {
+// entriesIn returns the number of contents entries in a line, and where they end: one if the line ends in a page number, or more if
+// several entries were joined. Text can follow a whole contents page, as on the next page of a PDF.
+func entriesIn(l string) (entries, end int) {
+	at := leader.FindAllStringIndex(l, -1)
+	end = len(l)
+	if len(at) >= leastContents {
+		end = at[len(at)-1][1]
+	}
+	if len(at) > 0 && measureWords(l[:end]) <= wordsForLeader*len(at) {
 		n, from := 0, 0
 		for _, x := range at {
 			if isContentsEntry(l[from:x[0]]) {
@@ -215,14 +221,14 @@ func entriesIn(l string) int {
 			from = x[1]
 		}
 		if 2*n < len(at) {
-			return 0
+			return 0, 0
 		}
-		return n
+		return n, end
 	}
 	if isContentsLine(l) && isEntry(l) {
-		return 1
+		return 1, len(l)
 	}
-	return 0
+	return 0, 0
 }
 
 var (
@@ -276,16 +282,16 @@ func plainContents(ls []line) []Apart {
 }
 
 // contentsPages returns the runs of contents lines, each with the heading of one to three words above it.
-func contentsPages(ls []line) []Apart {
+func contentsPages(text string, ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); i++ {
-		if entriesIn(ls[i].trimmed) == 0 {
+		if entries, _ := entriesIn(ls[i].trimmed); entries == 0 {
 			continue
 		}
-		j, n, words := i, 0, 0
+		j, n, words, ends := i, 0, 0, 0
 		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped or set apart
-			if entries := entriesIn(ls[k].trimmed); entries > 0 {
-				j, n, words = k, n+entries, words+measureWords(ls[k].trimmed)
+			if entries, end := entriesIn(ls[k].trimmed); entries > 0 {
+				j, n, words, ends = k, n+entries, words+measureWords(ls[k].trimmed[:end]), end
 			}
 		}
 		if n >= leastContents && words <= meanEntry*n {
@@ -298,7 +304,11 @@ func contentsPages(ls []line) []Apart {
 					break
 				}
 			}
-			out = append(out, Apart{concordat.Span{Start: ls[from].Start, End: ls[j].End}, AsContents})
+			last := ls[j].End
+			if ends < len(ls[j].trimmed) {
+				last = ls[j].Start + strings.Index(ls[j].In(text), ls[j].trimmed) + ends
+			}
+			out = append(out, Apart{concordat.Span{Start: ls[from].Start, End: last}, AsContents})
 		}
 		i = j
 	}

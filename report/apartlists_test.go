@@ -27,6 +27,8 @@ func TestListsApart(t *testing.T) {
 		{report.AsConstants, "Ordnungszahl\tName\tMasse\n26\tEisen\t55,845\n29\tKupfer\t63,55\n47\tSilber\t107,87\n79\tGold\t196,967", ""},
 		{report.AsConstants, "Speed of light: 2.99792458 × 10^8 m/s\nPlanck constant: 6.62607015e-34 J s\nAvogadro constant: 6.02214 × 10^23 per mole\nStandard gravity: 9.80665 m/s", ""},
 		{report.AsConstants, "1 mile = 1.609344 km\n1 pound = 0.45359237 kg\n1 ounce = 28.3495 g", ""},
+		{report.AsContents, "Contents\n\n1 Introduction.............1 2 The mills.............14 2.1 Wheels.............16 3 The river.............31 " +
+			"The river was measured where the page was turned.", "31"},
 		{report.AsThanks, "Remerciements\n\nJe remercie mon directeur de ses conseils.\n\nThe wheel was measured twice.", "conseils."},
 	} {
 		text := prose + c.text + "\n\n" + prose
