@@ -104,7 +104,8 @@ func TestRightsOnACopiedPage(t *testing.T) {
 	const rights = "The Shore (print ISSN 0317-8471; online ISSN 1317-8471) comes out whenever the tide allows it. " +
 		"© 2001 The Shore Press, www.shore.example.org; nothing of it may be kept by others. "
 	for _, gap := range []string{"", "\n", "\n\n"} {
-		for name, copied := range map[string]string{"above": rights + gap + page, "amid": page + gap + rights + gap + page, "below": page + gap + rights} {
+		for name, copied := range map[string]string{"above": rights + gap + page, "amid": page + gap + rights + gap + page,
+			"below": page + gap + rights} {
 			for _, of := range []int{2, 5, 12, 40, 400} {
 				text := "This copy was made for those who row.\n\n" + copied + "\n\nNobody else has seen it."
 				w := Shareable(text, nil, nil)
