@@ -53,8 +53,12 @@ func TestAttributions(t *testing.T) {
 	// A notice in running text is recognised below a notice made of links, whose links are not its marks.
 	links := strings.Repeat("What was said of the mill and of its wheel, weir and lock can be read by all at http://www.mills.example.org/full/286. ", 8)
 	rights := "The Mills (print ISSN 0317-8471; online ISSN 1317-8471) comes out whenever the river allows it. © 1999 The Mill Press, Aldea."
-	for _, text := range []string{links + "\n\n" + rights + "\n\n" + prose, prose + "The weir was mended, and\n" + rights + "\nthe lock was not."} {
-		if all := report.Attributions(text); len(all) == 0 || all[len(all)-1].Why != report.AsNotice || !strings.Contains(all[len(all)-1].In(text), "317-8471) comes") {
+	for _, text := range []string{
+		links + "\n\n" + rights + "\n\n" + prose,
+		prose + "The weir was mended, and\n" + rights + "\nthe lock was not.",
+	} {
+		all := report.Attributions(text)
+		if len(all) == 0 || all[len(all)-1].Why != report.AsNotice || !strings.Contains(all[len(all)-1].In(text), "317-8471) comes") {
 			t.Errorf("%q: %v", text, all)
 		}
 	}
