@@ -39,10 +39,10 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		from, err = index.Open(dir, index.Options{ReadOnly: true})
 	}
 	if err != nil {
-		return fmt.Errorf("index of one machine: %w", err)
+		return fmt.Errorf("single-machine index: %w", err)
 	}
 	all := from.Stats().Documents
-	log.Info("moving documents of one machine into the shards", "documents", all)
+	log.Info("moving the single-machine index into the shards", "documents", all)
 	n, told := 0, time.Now()
 	for docs, err := range Batches(from.Documents(ctx), fillBatch) {
 		if err == nil {
@@ -54,7 +54,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		}
 		if n += len(docs); time.Since(told) > 10*time.Second {
 			told = time.Now()
-			log.Info("moving documents of one machine into the shards", "done", n, "documents", all)
+			log.Info("moving the single-machine index into the shards", "done", n, "documents", all)
 		}
 	}
 	if err := from.Close(); err != nil {
@@ -69,12 +69,12 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if held < n || n != all {
-		return fmt.Errorf("move documents into the shards: %d were read of %d, and %d are there: %w", n, all, held, concordat.ErrCorrupt)
+		return fmt.Errorf("move documents into the shards: %d of %d were read, and %d are there: %w", n, all, held, concordat.ErrCorrupt)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	log.Info("documents of one machine are in the shards", "documents", n)
+	log.Info("the single-machine index is in the shards", "documents", n)
 	return nil
 }
 

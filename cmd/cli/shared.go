@@ -134,7 +134,7 @@ func (cs Cards) Check(s concordat.Statement) error {
 	}
 	switch {
 	case errors.Is(err, crypto.ErrNoKey):
-		return errors.New("its cards have no such key for that time")
+		return errors.New("its cards name no such key for that time")
 	case errors.Is(err, crypto.ErrSignature):
 		return errors.New("signature does not match its card")
 	}
@@ -170,7 +170,7 @@ func Operator() string {
 func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		if !o.Clustered() {
-			return Usagef("the site has one machine: concordat cluster init makes it the first of several")
+			return Usagef("the site runs on one machine; concordat cluster init makes it the first of several")
 		}
 		session, err := o.Coordinator(ctx, "")
 		if err != nil {

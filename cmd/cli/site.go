@@ -99,7 +99,7 @@ func (a *Site) Signatures() *signing.Source {
 func (a *Site) AskPassphrase(prompt string) (crypto.Secret, error) {
 	f, ok := a.Stdin.(*os.File)
 	if !ok || !IsTerminal(a.Stdin) {
-		return crypto.Secret{}, Usagef("the keystore needs a passphrase: no terminal to ask on, and %s is not set", instance.PassphraseVariable)
+		return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask on and %s is not set", instance.PassphraseVariable)
 	}
 	fmt.Fprint(a.Stderr, prompt)
 	b, err := term.ReadPassword(int(f.Fd()))

@@ -29,12 +29,12 @@ func (a *app) addCommand() *cobra.Command {
 		Use:   "add --library L PATH...",
 		Short: "Add files, folders and tables to a library",
 		Long: `Add reads documents into a library: files, folders (a document's id is its path below the folder, or the file's
-name) and tables. A .tsv table has the columns id, title, text, or id, text, or a header that names them in any
-order, with author and date too; a .jsonl table has the keys id, title, author, text, date. Tables may end in
-.gz or .zst.
+name) and tables. A .tsv table has the columns id, title, text or id, text, or a header that names its columns in
+any order and may add author and date; a .jsonl table has the keys id, title, author, text, date. The names of
+tables may also end in .gz or .zst.
 
-A document's date is --date or the table's, else the metadata of its file, else unknown. Reports show the oldest
-known source of a passage.
+A document's date comes from --date or the table, otherwise from its file's metadata; otherwise it is unknown.
+Reports show the oldest known source of a passage.
 
 Unreadable files are reported with a reason, and the rest continues (exit code 3). Adding the same files again
 changes nothing; a changed file replaces its document. After an interruption, repeat the command to continue.`,
@@ -285,7 +285,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 // own rejects an ID that occurs in two files of this run; otherwise the second document would silently replace the first.
 func (ad *adder) own(d site.Incoming, path string) error {
 	if other, ok := ad.owner[d.ID]; ok && other != path {
-		return fmt.Errorf("document id %q: %w: %s gave it in this run; add both files to different libraries or from a common folder", d.ID,
+		return fmt.Errorf("document id %q: %w: %s already has it in this run; add the two files to different libraries or from a common folder", d.ID,
 			concordat.ErrInvalid, concordat.EscapeName(other))
 	}
 	ad.owner[d.ID] = path

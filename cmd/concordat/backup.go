@@ -34,8 +34,8 @@ recipient. Or choose a passphrase: the first backup on a terminal asks for it, a
 machine cannot read its own backups. Without the identity or the passphrase they cannot be opened: keep it where
 it survives the loss of the machine.
 
-On a site of several machines, any node backs up all shards and the store as of one moment. What makes a machine
-a node (its name, certificate and place in ZooKeeper) is left out.
+On a site of several machines, any node backs up all shards and the store as of one moment. It leaves out its own
+membership of the cluster (name, certificate and place in ZooKeeper).
 
 A store in a database is copied into a file. Mirrors of partners' libraries are not included: concordat mirror
 sync fetches them again.`,
@@ -236,7 +236,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 		return nil, err
 	}
 	for _, hash := range damaged {
-		a.Warn("original %s is damaged on the disk of the site; it is backed up as it is", hash)
+		a.Warn("original %s is damaged on the site's disk and is backed up as it is", hash)
 	}
 	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: instance.Version(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
@@ -273,14 +273,14 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	}
 	free, size, err := instance.FreeSpace(from)
 	if err == nil && free < staged {
-		err = fmt.Errorf("%w: before it is encrypted, the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, staged>>20+1, from,
+		err = fmt.Errorf("%w: before it is encrypted, the backup needs up to %d MiB; %s has %d MiB", concordat.ErrDiskFull, staged>>20+1, from,
 			free>>20)
 	}
 	if left == free && all == size { // same disk
 		need += staged
 	}
 	if err == nil && left < need {
-		err = fmt.Errorf("%w: the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
+		err = fmt.Errorf("%w: the backup needs up to %d MiB; %s has %d MiB", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
 	}
 	return need, err
 }

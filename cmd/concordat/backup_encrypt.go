@@ -193,7 +193,7 @@ func (a *app) verifyBackup(ctx context.Context, dir string, f openFlags) error {
 	}
 	a.Say("all %d files match what was backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
 	if !b.Unlocked() {
-		a.Say("whether they can be opened was not checked: that needs --identity or --passphrase-file")
+		a.Say("they were not opened: that needs --identity or --passphrase-file")
 	}
 	return nil
 }

@@ -382,7 +382,7 @@ table{border-collapse:collapse;margin:.5rem 0 1rem;font-size:.9rem}caption{text-
 section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-width:100%;height:auto}.n{text-align:end;font-variant-numeric:tabular-nums;white-space:nowrap}.note{color:#525c6b}.scroll{overflow-x:auto}
 </style></head><body>
 <h1>Batch {{.Title}}</h1>
-<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}{{with .Sum.LeftOut}} Left out of archives: {{leftout .}}.{{end}}</p>
+<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. Pairs that share at least {{printf "%.0f" .Percent}} % of either document: <strong>{{.Sum.Pairs}}</strong> in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}{{with .Sum.LeftOut}} Left out of archives: {{leftout .}}.{{end}}</p>
 <p class="note">A pair means that two texts share wording. It does not show who wrote it first, or that anyone copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="wording.csv">shared wording</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
 {{with .Wording}}<h2 id="wording">Wording found in several documents</h2>
 <p class="note">Wording to be decided may come from a form or may have been copied. None of it counts until someone decides on the batch's page; one decision applies to all its documents.</p>
@@ -411,7 +411,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{range .Members}}<tr><td>{{if .Report}}<a href="{{.Report}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}</td><td>{{.Title}}</td><td>{{.Author}}</td><td>{{.Group}}</td><td class="n">{{if .Error}}not read: {{.Error}}{{else}}{{.Share}}{{end}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td></tr>
 {{end}}</tbody></table></div>
 </body></html>
-{{define "matrix"}}<div class="scroll"><table><caption>How much of the document of a row appears in that of a column</caption><thead><tr><th>Document</th>{{range .Heads}}<th class="n" title="{{.Name}}">{{.Number}}</th>{{end}}</tr></thead><tbody>
+{{define "matrix"}}<div class="scroll"><table><caption>How much of the row’s document appears in the column’s</caption><thead><tr><th>Document</th>{{range .Heads}}<th class="n" title="{{.Name}}">{{.Number}}</th>{{end}}</tr></thead><tbody>
 {{range $i, $row := .Rows}}<tr><th>{{with index $.Heads $i}}{{.Number}} {{.Name}}{{end}}</th>{{range $row}}<td class="n">{{.}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>{{end}}
 `))

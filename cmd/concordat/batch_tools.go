@@ -82,7 +82,7 @@ func (a *app) batchTools() []*cobra.Command {
 		func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error) {
 			b, err := findBatch(ctx, o, args[0])
 			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
-				err = cli.Usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
+				err = cli.Usagef("batch %s has not ended; end it with concordat batch cancel %s", b.ID, b.ID)
 			}
 			return retain.Target{Batches: []string{args[0]}}, err
 		})

@@ -53,7 +53,7 @@ func TestFillInterrupted(t *testing.T) {
 	}
 	t.Cleanup(node.kill)
 	end := time.Now().Add(3 * time.Minute)
-	for ; !strings.Contains(node.log.String(), "moving documents of one machine into the shards"); time.Sleep(5 * time.Millisecond) {
+	for ; !strings.Contains(node.log.String(), "moving the single-machine index into the shards"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(node.log)
 		}

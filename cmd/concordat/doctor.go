@@ -81,7 +81,7 @@ audit, the index against the catalogue, the originals, keys and card, the clock,
 and the partners, whether the server is running or not. It changes nothing.
 
 Exit code 0 means nothing worse than warnings, 1 a fault. --fix shows harmless things that it could fix, such as
-permissions and remains of interrupted work; with --yes it fixes them.`,
+permissions and leftovers of interrupted work; with --yes it fixes them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
 				return cli.Usagef("--yes needs --fix")
@@ -113,7 +113,7 @@ func (a *app) examine(ctx context.Context, o doctorOptions, fix, yes bool) error
 		f := &d.findings[i]
 		if fix && yes && f.fix != nil {
 			if err := f.fix(); err != nil {
-				f.Advice = fmt.Sprintf("%s (mending it: %v)", f.Advice, err)
+				f.Advice = fmt.Sprintf("%s (fixing it failed: %v)", f.Advice, err)
 			} else {
 				f.Fixed = true
 			}

@@ -52,15 +52,15 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	switch {
 	case left(ends) <= 0:
 		d.fault("certificate", "let this machine join again with a token",
-			fmt.Errorf("that of node %s expired on %s", t.Node, ends.Format(time.DateOnly)))
+			fmt.Errorf("the certificate of node %s expired on %s", t.Node, ends.Format(time.DateOnly)))
 	case left(authority) < authorityWarning:
-		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority expires on %s",
+		d.warning("certificate", "found a new cluster from a backup before then", "the cluster's authority expires on %s",
 			authority.Format(time.DateOnly))
 	case left(ends) < certificateWarning:
 		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew",
-			"that of node %s expires on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
+			"the certificate of node %s expires on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
 	default:
-		d.ok("certificate", "node %s, until %s; the authority until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
+		d.ok("certificate", "valid for node %s until %s; the authority's until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
 	}
 }
 

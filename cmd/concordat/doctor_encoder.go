@@ -39,7 +39,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		d.ok("encoder_text", "sentences stay on this machine")
 	}
 	if d.o.offline {
-		d.skipped("encoder", "asks the encoder, which --offline forbids")
+		d.skipped("encoder", "needs to ask the encoder, which --offline forbids")
 		return
 	}
 	var texts []string
@@ -59,7 +59,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		worth = append(worth, fmt.Sprintf("%s-%s %d of %d", w.Languages[0], w.Languages[1], w.Right, w.Asked))
 		right, asked = right+w.Right, asked+w.Asked
 	}
-	told := fmt.Sprintf("%s: %d numbers, %s a sentence; recognizes the sentence that says the same: %s", cmp.Or(e.Name(), "the server"),
+	told := fmt.Sprintf("%s: vectors of %d numbers, %s per sentence; recognizes the sentence that says the same: %s", cmp.Or(e.Name(), "the server"),
 		len(vectors[0]), each.Round(time.Microsecond), strings.Join(worth, ", "))
 	if 4*right < 3*asked {
 		d.warning("encoder", "use a multilingual model made for comparing sentences, with the prefix that it expects", "%s", told)

@@ -59,10 +59,10 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("contents", "", err)
 	case len(odd) > 0:
-		d.warning("contents", "find out what they are: deletions and retention do not reach them; remove them, or keep them elsewhere",
-			"%d files or folders belong to nothing: %s", len(odd), strings.Join(odd[:min(len(odd), maxUnexplained)], ", "))
+		d.warning("contents", "find out what they are, since deletions and retention do not reach them; remove them, or keep them elsewhere",
+			"%d unexplained files or folders: %s", len(odd), strings.Join(odd[:min(len(odd), maxUnexplained)], ", "))
 	case len(d.findings) == before:
-		d.ok("contents", "every file belongs to something")
+		d.ok("contents", "every file is accounted for")
 	}
 }
 

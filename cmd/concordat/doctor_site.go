@@ -271,7 +271,7 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 		return
 	}
 	if ahead := es[0].At.Sub(d.now); ahead > clockSkew {
-		d.fault("clock", "set the clock, preferably by NTP", fmt.Errorf("the clock is %s behind the last entry of the audit", ahead.Round(time.Second)))
+		d.fault("clock", "set the clock, preferably with NTP", fmt.Errorf("the clock is %s behind the last entry of the audit", ahead.Round(time.Second)))
 		return
 	}
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
@@ -286,7 +286,7 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		d.warning("proxies", "set serve.trusted_proxies to the address of the proxy, such as 127.0.0.1",
-			"people reach the site by https and it listens on this machine only, so a proxy is in between; serve.trusted_proxies is empty, so all visitors share the limits of one address")
+			"people reach the site by https, but it listens on this machine only, so there is a proxy in between; serve.trusted_proxies is empty, so all visitors share the limits of one address")
 	}
 }
 
@@ -399,7 +399,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 		d.fault("index", "add these documents again from their files, or restore the site from a backup",
 			fmt.Errorf("%d documents of the catalogue are not in the index: %s", st.Missing, strings.Join(st.Some, ", ")))
 	case st.Extra > 0:
-		d.warning("index", "add these documents again, or delete them with concordat delete: something was cut short",
+		d.warning("index", "add these documents again, or delete them with concordat delete: an addition or a deletion was interrupted",
 			"%d documents of the index are not in the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
 	default:
 		d.ok("index", "%d documents, as in the catalogue; %d sentences", st.Documents, st.Sentences)
@@ -416,11 +416,11 @@ func (d *doctor) meaning(st *instance.IndexState) {
 	case st.Disagree != "":
 		d.warning("meaning", "do what it says, then run concordat reindex", "%s", st.Disagree)
 	case st.MayLack > 0:
-		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, %d have some that they should not have",
+		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, %d have superfluous ones",
 			st.Lacking, st.MayLack, st.Superfluous)
 	case st.Lacking+st.Superfluous > 0:
-		d.warning("meaning", command, "%d documents lack cells of meaning, %d have some that they should not have", st.Lacking, st.Superfluous)
+		d.warning("meaning", command, "%d documents lack cells of meaning, %d have superfluous ones", st.Lacking, st.Superfluous)
 	default:
-		d.ok("meaning", "every document has the cells of meaning that it should have")
+		d.ok("meaning", "every document has the cells of meaning that it should")
 	}
 }

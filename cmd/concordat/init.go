@@ -66,7 +66,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		return err
 	}
 	if len(entries) > 0 {
-		return cli.Usagef("%s is not empty: a site needs a folder of its own", dir)
+		return cli.Usagef("%s is not empty: a site needs an empty folder", dir)
 	}
 	p, err := instance.Create(ctx, dir, id, title, scheme, database, public)
 	if _, made := os.Stat(filepath.Join(dir, instance.StoreName)); err != nil && errors.Is(made, os.ErrNotExist) {

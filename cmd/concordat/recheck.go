@@ -18,7 +18,7 @@ import (
 
 func (a *app) recheckCommand() *cobra.Command {
 	c := &cobra.Command{Use: "recheck", Short: "Repeat checks and batches on a schedule", Args: cobra.NoArgs,
-		Long: `A check or batch can be repeated every so many days, or once on a date, against the libraries as they are then.
+		Long: `A check or batch can be repeated every few days, or once on a date, against the libraries as they are then.
 concordat serve repeats it and names new sources.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var every int

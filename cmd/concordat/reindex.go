@@ -86,7 +86,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		}
 	}
 	if dryRun {
-		a.Say("would recompute %d documents of scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Site.Scheme())
+		a.Say("would recompute %d documents from scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Site.Scheme())
 		if a.JSON {
 			err = a.Line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Site.Scheme(), "dry_run": true})
 		}
@@ -102,7 +102,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err := errors.Join(instance.FinishReindex(o.Dir), endReindex(ctx, o)); err != nil {
 		return err
 	}
-	a.Say("%d documents are indexed by scheme %s", n, o.Site.Scheme())
+	a.Say("%d documents are indexed with scheme %s", n, o.Site.Scheme())
 	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Site.Scheme()})
 }
 

@@ -53,7 +53,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 		if err := o.Store.SetSetting(ctx, "scheme", string(next)); err != nil {
 			return err
 		}
-		a.Say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
+		a.Say("%d documents in %d copies on this machine are indexed with scheme %s", documents, len(cluster.Copies(dir)), next)
 		a.Say("do the same on every other machine, with the same scheme in its configuration, before it is started")
 		a.Say("cells of meaning are added and removed only while a node runs on this machine: start concordat serve, then repeat the command")
 		return a.TellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})

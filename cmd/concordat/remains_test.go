@@ -227,7 +227,7 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	p.left(instance.EncoderName+"/x", 3*24*time.Hour)
 	p.left(instance.VectorsName+"/x", 3*24*time.Hour)
 	got := p.command(cli.Done, "doctor", "--offline")
-	if i := strings.Index(got, "belong to nothing"); i < 0 || strings.Contains(strings.SplitN(got[i:], "\n", 2)[0], "encoder") {
+	if i := strings.Index(got, "unexplained files or folders"); i < 0 || strings.Contains(strings.SplitN(got[i:], "\n", 2)[0], "encoder") {
 		t.Errorf("doctor does not know the folders of the encoder:\n%s", got)
 	}
 	if strings.Contains(got, needed) {

@@ -21,9 +21,9 @@ func (a *app) reportVerify() *cobra.Command {
 		Long: `Verify checks the site's signature over every part of the report, each partner's signature over its answer, that
 the answer was given to this site about this submission, and that the report attributes no document, title or
 text to a partner that it did not give. For a PDF it checks the attached report, the signature over the whole
-file, and that the site vouches for the certificate. For HTML, CSV and text it checks the site's signature over
-the whole file, which ends with it. It needs only the sites' cards: those of --card, else those of this site and
-its partners. The cards must come from a source other than the report.`,
+file, and that the site vouches for the certificate. For HTML, CSV and text it checks the site's signature, which
+stands at the end and covers the whole file. It needs only the sites' cards, given with --card or known to this
+site. The cards must come from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := instance.ReadBounded(args[0], maxReport)

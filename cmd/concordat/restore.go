@@ -87,7 +87,7 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool, open ope
 		return err
 	}
 	if left, _, err := instance.FreeSpace(dir); err != nil || left < b.Manifest.Bytes {
-		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB, %s has %d MiB", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir,
+		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB; %s has %d MiB", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir,
 			left>>20))
 	}
 	lock, err := instance.LockIndex(dir)

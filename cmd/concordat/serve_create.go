@@ -36,7 +36,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID,
 				clustering.FileStoreAdvice(instance.StoreName))
 		}
-		return cli.Usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url names another one than the other nodes', or it was emptied",
+		return cli.Usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url differs from that of the other nodes, or the database was emptied",
 			dir, c.Cluster.Node, c.Site.ID, store.Redacted(c.Store.URL))
 	}
 	entries, err := os.ReadDir(dir)

@@ -94,7 +94,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
-		return cli.Usagef("--to %s: the store is already there, or neither side is a file; copy from a file to a database, or back",
+		return cli.Usagef("--to %s: the store is already there, or neither store is a file; copy from a file to a database, or back",
 			store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""

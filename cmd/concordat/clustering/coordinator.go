@@ -42,7 +42,7 @@ only to try a cluster on one machine. While it is down, the nodes answer but acc
 			return <-ran
 		}}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8430", "address")
-	c.Flags().StringVar(&file, "file", "coordinator.json", "file of its state")
+	c.Flags().StringVar(&file, "file", "coordinator.json", "file that holds its state")
 	c.Flags().DurationVar(&timeout, "timeout", local.DefaultTimeout, "how long a node may be silent before it counts as gone")
 	return c
 }

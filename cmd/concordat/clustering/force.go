@@ -34,7 +34,7 @@ func (a *commands) clusterForce() *cobra.Command {
 					return nil
 				}
 				if !yes {
-					return cli.Usagef("documents that only the others have are lost: repeat with --lose-documents")
+					return cli.Usagef("documents that only the others have would be lost: repeat with --lose-documents to accept that")
 				}
 				t, err := o.Trust()
 				if err != nil {

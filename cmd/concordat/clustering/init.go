@@ -40,7 +40,7 @@ func (a *commands) clusterInit() *cobra.Command {
 					return err
 				}
 				if len(held) > 0 && cmd.Flags().Changed("shards") && shards != len(held) {
-					return cli.Usagef("--shards %d: the index that was restored has %d, which cannot be changed", shards, len(held))
+					return cli.Usagef("--shards %d: the restored index has %d, which cannot be changed", shards, len(held))
 				}
 				if len(held) > 0 {
 					shards = len(held)
@@ -51,7 +51,7 @@ func (a *commands) clusterInit() *cobra.Command {
 					return cli.Usage(err)
 				}
 				if dry {
-					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies,
+					a.Say("would create a cluster of %d shards in %d copies with node %s, and write certificates and configuration to %s", shards, copies,
 						node, o.Dir)
 					return tellFill(ctx, o, a)
 				}

@@ -21,6 +21,6 @@ func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {
 	for _, l := range libraries {
 		n += l.Documents
 	}
-	a.Say("the site has %d documents in the index of one machine: the next concordat serve first puts them into the shards, and then removes that index", n)
+	a.Say("the site has %d documents in a single-machine index: the next concordat serve first moves them into the shards, then removes that index", n)
 	return err
 }

@@ -32,11 +32,11 @@ type joining struct {
 func (a *commands) clusterJoin() *cobra.Command {
 	var j joining
 	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine a node of a cluster", Args: cobra.ExactArgs(1),
-		Long: `Join turns an empty folder into a node: it fetches the configuration of the node that made the
-token, the files named in it, and the site's keys. Then start concordat serve, as on the other nodes.
+		Long: `Join turns an empty folder into a node: from the node that made the token it fetches the
+configuration, the files that it names, and the site's keys. Then start concordat serve, as on the other nodes.
 
 Addresses default to those of the other node. concordat cluster token names what the site deliberately keeps
-outside its folder, such as a passphrase in a variable; bring that here yourself.`,
+outside its folder, such as a passphrase in an environment variable; copy that here yourself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.join(cmd.Context(), args[0], j) }}
 	f := c.Flags()
 	f.StringVar(&j.zone, "zone", "", "failure zone of the machine, such as a room")
@@ -54,13 +54,13 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 		return cli.Usage(err)
 	}
 	if j.listen == "" {
-		return cli.Usagef("--listen is needed")
+		return cli.Usagef("--listen is required")
 	}
 	if t.Store != "" && j.store == "" {
 		return cli.Usagef("%s. To try a cluster on one machine: --store %s. The token was not used", FileStoreAdvice(t.Store), t.Store)
 	}
 	if t.Store == "" && j.store != "" {
-		return cli.Usagef("--store: the store of the site is in a database, which this node uses too. The token was not used")
+		return cli.Usagef("--store: the site's store is a database, which this node uses too. The token was not used")
 	}
 	if j.store != "" {
 		if _, err := os.Stat(j.store); err != nil {
@@ -72,7 +72,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 		return err
 	}
 	if es, err := os.ReadDir(dir); err == nil && len(es) > 0 {
-		return cli.Usagef("%s is not empty: a node needs a folder of its own. The token was not used", dir)
+		return cli.Usagef("%s is not empty: a node needs an empty folder. The token was not used", dir)
 	}
 	files, err := cluster.Join(ctx, filepath.Join(dir, instance.ClusterName), t, j.zone)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	if a.JSON {
 		return a.Line(map[string]any{"node": t.Node, "cluster": t.Cluster, "dir": dir})
 	}
-	a.Say("this machine is node %s; start concordat serve, then concordat cluster balance gives it copies", t.Node)
+	a.Say("this machine is node %s; start concordat serve, then give it copies with concordat cluster balance", t.Node)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) error {
 	conf, ok := files[instance.ConfigName]
 	if !ok {
-		return fmt.Errorf("the cluster gave no configuration: %w", concordat.ErrInvalid)
+		return fmt.Errorf("the cluster sent no configuration: %w", concordat.ErrInvalid)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if name != instance.ConfigName && filepath.IsLocal(name) && filepath.Base(name) == name {
@@ -168,7 +168,7 @@ func coordinatorHere(address, dir string, files map[string][]byte) string {
 
 // FileStoreAdvice returns advice for a store that is a file.
 func FileStoreAdvice(path string) string {
-	return fmt.Sprintf("the site's store is the file %s of one machine: nodes of other machines need it in PostgreSQL. Make a database, "+
+	return fmt.Sprintf("the site's store is the file %s on one machine, but nodes on other machines need it in PostgreSQL. Create a database, "+
 		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)
 }
 

@@ -48,7 +48,7 @@ func (a *commands) removeNode(ctx context.Context, o *instance.Instance, w *inst
 			return err
 		}
 		if dry {
-			a.Say("would remove node %s; %d are left", id, len(l.Members))
+			a.Say("would remove node %s and leave %d", id, len(l.Members))
 			return a.TellJSON(map[string]any{"node": id, "removed": false, "dry_run": true})
 		}
 		data, err := json.Marshal(l)

@@ -43,7 +43,7 @@ neither this machine's server nor the coordinator answers.`,
 				return err
 			}
 			if c.Cluster.Coordinator == "" {
-				return cli.Usagef("the site has one machine: concordat cluster init makes it the first of several")
+				return cli.Usagef("the site runs on one machine; concordat cluster init makes it the first of several")
 			}
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(cmd.Context(), statusTime-200*time.Millisecond)
@@ -56,7 +56,7 @@ neither this machine's server nor the coordinator answers.`,
 			if st = here; err != nil {
 				cause := err
 				if st, err = instance.LookAtCluster(ctx, dir, c, min(nodesTime, statusTime-time.Since(begun))); err != nil {
-					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("unknown: neither this machine's server answers (%w) nor the coordinator: %w",
+					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("unknown: neither this machine's server (%w) nor the coordinator (%w) answers",
 						cause, err)}
 				}
 			}
@@ -167,7 +167,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	for _, s := range shards {
 		by[s.State]++
 		if s.State == "down" && len(s.Hold) == len(s.InSync) {
-			out = append(out, fmt.Sprintf("shard %s: every copy in sync lost acknowledged documents or is an older one (%s): start a node with a newer folder, or choose one with concordat cluster force; what the others have and it lacks is put aside, not deleted",
+			out = append(out, fmt.Sprintf("shard %s: every copy in sync has lost acknowledged documents or is out of date (%s): start a node with a newer folder, or choose one with concordat cluster force; what the others have and it lacks is put aside, not deleted",
 				s.Shard, hasOf(s.Shard, nodes)))
 		}
 	}
@@ -192,7 +192,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	}
 	for _, state := range []string{"degraded", "moving"} {
 		if n := by[state]; n > 0 {
-			out = append(out, fmt.Sprintf("%d of %d shards are %s: they have fewer copies in sync than they should have", n, len(shards), state))
+			out = append(out, fmt.Sprintf("%d of %d shards are %s: they have fewer copies in sync than they should", n, len(shards), state))
 		}
 	}
 	if st.Store != "" {
@@ -214,5 +214,5 @@ func hasOf(id concordat.ShardID, nodes map[coord.NodeID]*nodeLine) string {
 			}
 		}
 	}
-	return cmp.Or(strings.Join(out, "; "), "no node says what it has")
+	return cmp.Or(strings.Join(out, "; "), "no node reports what it holds")
 }

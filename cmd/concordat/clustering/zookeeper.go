@@ -44,14 +44,14 @@ func (a *commands) zookeeperCommand() *cobra.Command {
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&z.servers, "zookeeper", "", "servers as host:port, separated by commas (default $"+ZookeeperVariable+")")
-	f.StringVar(&z.root, "zookeeper-root", "", "znode of the site (default /concordat/ and the site)")
-	f.StringVar(&z.site, "site", "", "name of the site (default that of --data)")
+	f.StringVar(&z.root, "zookeeper-root", "", "znode of the site (default: /concordat/SITE)")
+	f.StringVar(&z.site, "site", "", "name of the site (default: the site of --data)")
 	f.StringVar(&z.account, "zookeeper-account", "", "file with user:password (default $"+zk.AccountVariable+")")
 	f.BoolVar(&z.tls, "zookeeper-tls", false, "use TLS")
 	f.StringVar(&z.ca, "zookeeper-ca", "",
-		"file with the authorities of ZooKeeper's certificates, PEM (default those of the system); implies TLS")
-	f.StringVar(&z.certificate, "zookeeper-certificate", "", "file with the certificate to show, PEM; implies TLS")
-	f.StringVar(&z.key, "zookeeper-key", "", "file with its key, PEM (default the same file)")
+		"PEM file of the authorities that sign ZooKeeper's certificates (default: the system's); implies TLS")
+	f.StringVar(&z.certificate, "zookeeper-certificate", "", "PEM file of the certificate to present; implies TLS")
+	f.StringVar(&z.key, "zookeeper-key", "", "PEM file of its key (default: the same file)")
 	f.DurationVar(&z.timeout, "zookeeper-wait", 10*time.Second, "how long to wait for ZooKeeper")
 	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z),
 		a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))

@@ -22,9 +22,9 @@ func DeleteCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "delete", Short: "Delete reports and documents permanently, with a receipt", Args: cobra.NoArgs,
 		Long: `Delete permanently removes reports, documents or whole libraries: from the index, the store, the submitted files
-and the fingerprint sets of partners. It ends when the bytes are gone from the disk, and prints a receipt, which
-the site's key signs and the audit keeps. A receipt names documents only by a hash. doc/operations.md says what
-remains, such as backups.`,
+and the fingerprint sets of partners. It returns once the bytes are gone from the disk, and prints a receipt, signed
+with the site's key and kept in the audit, that names documents only by a hash. doc/operations.md says what remains,
+such as backups.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.deleteReports(), a.deleteDocuments(), a.deleteLibrary(), a.deleteList(), a.deleteReceipt(), a.deleteVerify())
 	return c
@@ -129,7 +129,7 @@ func (a *commands) printReceipt(r *retain.Receipt, file string) error {
 		a.Say("  %-12s %s", p.Name, p.State)
 	}
 	if r.Reports > 0 {
-		a.Say("  %d reports cite the documents; their wording there: %s", r.Reports, r.Cited)
+		a.Say("  %d reports cite the documents; the wording that they quote: %s", r.Reports, r.Cited)
 	}
 	return nil
 }

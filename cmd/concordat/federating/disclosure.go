@@ -39,11 +39,11 @@ func (a *commands) disclosureCommand() *cobra.Command {
 	}
 	list.Flags().StringVar(&state, "state", "", "only requests in this state: pending, granted, refused, expired or withdrawn")
 	c.AddCommand(list, a.disclosureShow(),
-		a.decision("approve ID", "Allow the partner to read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
+		a.decision("approve ID", "Allow a partner to read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
 			return o.Answers.Requests.Decide(ctx, id, actor, true, words)
 		}),
-		a.decision("refuse ID", "Refuse the partner's request",
+		a.decision("refuse ID", "Refuse a partner's request",
 			func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
 				return o.Answers.Requests.Decide(ctx, id, actor, false, words)
 			}),

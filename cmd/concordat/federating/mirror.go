@@ -120,11 +120,11 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
 	if done.Withheld > 0 {
-		a.Say("%s of the library not shipped, because this site has word sets of them: name the partner in a check to ask it about all of them",
+		a.Say("%s not shipped from the library, because this site has word sets of the same texts: to cover all of it, name the partner in a check",
 			report.Plural(done.Withheld, "document is", "documents are"))
 	}
 	if ready < 1 {
-		a.Say("%s of the library has fingerprints there so far; sync again later", report.English.Percent(ready))
+		a.Say("the partner has fingerprints of %s of the library so far; sync again later", report.English.Percent(ready))
 	}
 	return nil
 }

@@ -35,10 +35,10 @@ func (f *grantFlags) add(c *cobra.Command) {
 	}
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library that the partner may ask, NAME or NAME:LEVEL; may be repeated")
-	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that is shown: "+strings.Join(levels, ", "))
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that is shown: "+strings.Join(levels, ", "))
 	addOutline(c, &f.outline)
 	fl.StringArrayVar(&f.budget, "budget", nil,
-		"KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
+		"daily limit as KIND=NUMBER, -1 for none; kinds: sentences, burst (per hour), disclosures, documents, characters")
 	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes it may ask for (default: any)")
 	fl.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
 	fl.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
@@ -95,8 +95,8 @@ func (a *commands) peerInvite() *cobra.Command {
 	c := &cobra.Command{
 		Use: "invite", Short: "Create an invitation for one site, valid once for three days",
 		Long: `Invite prints an invitation. Hand it over through a channel that you trust. Someone who
-intercepts it can only apply as a partner, whom you refuse because the six words differ. The server must be
-running for the other site to reach it.`,
+intercepts it can only apply as a partner; the six words then differ, and you refuse. The server must be running
+so that the other site can reach it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if life <= 0 || life > 90*24*time.Hour {

@@ -94,7 +94,7 @@ func (f *revealFlags) validate() error {
 	case level != concordat.ShowOverlap && level != concordat.ShowPassage:
 		return cli.Usagef("--level %s: want overlap or passage", f.level)
 	case !f.refresh && level == concordat.ShowPassage && (f.reason == "" || f.contact == ""):
-		return cli.Usagef("--level passage: a person decides, who needs --reason and --contact")
+		return cli.Usagef("--level passage needs --reason and --contact, for the person who decides")
 	case f.deadline <= 0:
 		return cli.Usagef("--deadline %v: want more than 0", f.deadline)
 	}

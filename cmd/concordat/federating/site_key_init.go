@@ -28,7 +28,7 @@ tell later commands with ` + instance.KeyFileVariable + `. An existing keystore 
 
 A site that has lost its keystore starts again with --root FILE, its exported root key: it keeps its identity
 and its partners, which fetch the new card within a day. A keystore that does not open is moved aside. Secrets
-of federations are lost: join each again, and begin a new epoch of those that the site leads.`,
+of federations are lost: join each federation again, and begin a new epoch of each that the site leads.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {

@@ -132,7 +132,7 @@ func parseFrequencies(r io.Reader) (h frequencyHeader, counted *simhash.Frequenc
 	}
 	if err := json.Unmarshal(line, &h); err != nil || h.Type != "frequencies" || h.Counts < 0 || h.Counts > maxFrequency ||
 		h.Documents > math.MaxUint32-1 {
-		return h, nil, fmt.Errorf("not a file of concordat screen frequencies")
+		return h, nil, fmt.Errorf("not a file made by concordat screen frequencies")
 	}
 	var b [frequencyBytes]byte
 	fault, last := error(nil), uint64(0)

@@ -22,8 +22,8 @@ func (a *commands) screenJoinCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "join FILE", Short: "Find pairs of near prints within a file of any size", Args: cobra.ExactArgs(1),
 		Long: `Join finds all pairs of 64-bit prints of a file within --distance of each other, in --memory whatever the file's
-size: for every table, part by part, the file is streamed and the prints of the part are sorted. Of equal prints
-the first stands for all. With --work an interrupted join can be resumed.`,
+size: for every table, part by part, the file is streamed and the prints of the part are sorted. The first
+of several equal prints represents them all. With --work an interrupted join can be resumed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.screenJoin(cmd.Context(), args[0], joinFlags{k, memory, hot, levels, work, stop})
 		},

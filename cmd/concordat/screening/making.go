@@ -94,7 +94,7 @@ func (f *PrintOptions) check() error {
 		return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
 	}
 	if f.Bits != 64 && (f.Bits != 128 || f.Hash == "plain") {
-		return cli.Usagef("--bits %d with hash %s: want 64, or 128 with another hash than plain", f.Bits, f.Hash)
+		return cli.Usagef("--bits %d with hash %s: want 64, or 128 with a hash other than plain", f.Bits, f.Hash)
 	}
 	if len(f.Levels) > 0 {
 		if _, err := screen.NewDesign(f.Bits, f.Distance, f.Levels...); err != nil {

@@ -181,7 +181,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 <h1>Screening of {{.Sum.Library}}{{with .Sum.Against}} against {{.}}{{end}}{{range .Partners}} · {{.}}{{end}}</h1>
 <p>Method {{.Sum.Method}}, threshold {{percent .Sum.Threshold}}: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters.
 {{.Sum.Documents}} documents, {{.Sum.Distinct}} distinct texts, {{.Sum.Compared}} of which the method could compare{{if .Sum.Unread}}; {{.Sum.Unread}} could not be read{{end}}.</p>
-<p>{{.Sum.Removable}} documents could go, with the {{.Keep}} of their kind standing for them (removal.txt). Nothing was removed.</p>
+<p>{{.Sum.Removable}} documents could be removed if the {{.Keep}} of each kind is kept (removal.txt). Nothing was removed.</p>
 <p class="note">A pair means that two texts share wording, not that anyone copied: common sources, forms and quotations look the same. Shares marked ~ are estimates; pairs.csv has their bounds. All pairs are in pairs.csv, all clusters in clusters.csv.</p>
 {{if .Partners}}<p class="note">{{.Sum.Sent}} sentences became known at partners as keyed fingerprints, {{.Sum.Withheld}} were withheld. For {{.Sum.Hidden}} texts, partners hold something similar that they do not show. A share of a partner's document is measured in bytes of its text.{{range .Sum.Refused}}<br>Not compared: {{.}}{{end}}</p>
 {{end}}{{.Overview}}

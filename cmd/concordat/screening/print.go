@@ -385,13 +385,13 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		a.Say("a text of more than 200 letters is compared whole only; other methods find what two such texts share")
 	}
 	if t.Beyond > 0 {
-		a.Say("%s of less resemblance not listed: --top %d", number(t.Beyond, "pair"), s.top)
+		a.Say("%s of less resemblance not listed, because of --top %d", number(t.Beyond, "pair"), s.top)
 	}
 	if t.Folded > 0 {
 		a.Say("%d further pairs of copies are not listed: if a text has more than %d copies, each is paired only with the first", t.Folded, maxFolded)
 	}
 	if s.abroad != nil {
-		a.Say("%d sentences were shown to partners as keyed fingerprints, %d were withheld; for %d texts partners have something that they do not show", t.Sent, t.Withheld, t.Hidden)
+		a.Say("%d sentences were shown to partners as keyed fingerprints, %d were withheld; for %d texts, partners hold something similar that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
 		a.Say("%s could be removed, keeping the %s of those that resemble them by %.2f or more; nothing was removed", number(t.Removable, "document"),

@@ -194,11 +194,11 @@ func (f *screenFlags) check() error {
 	case len(f.Partners) > 0 && f.Method != methodFingerprint:
 		return cli.Usagef("--partner: sites are compared by method fingerprint, not %s", f.Method)
 	case len(f.Partners) > 0 && (f.Against != "" || f.Template != ""):
-		return cli.Usagef("--partner: not together with --against or --template")
+		return cli.Usagef("--partner cannot be combined with --against or --template")
 	case f.deadline <= 0:
 		return cli.Usagef("--deadline %s: want a time above 0", f.deadline)
 	case f.Template != "" && f.Method != methodFingerprint:
-		return cli.Usagef("--template: method %s does not know where texts agree", f.Method)
+		return cli.Usagef("--template: method %s does not locate what texts share", f.Method)
 	}
 	if f.Method != methodSimhash {
 		f.Print = PrintOptions{}

@@ -106,7 +106,7 @@ func (a *commands) screenPack(ctx context.Context, file *PrintFile, d *screen.De
 	ratio := float64(total) / float64(max(1, n*8*len(prints)))
 	return a.Report(map[string]any{"type": "packed", "prints": len(prints), "tables": n, "bytes": total, "of_raw": ratio,
 		"bound": screen.PackedBound(len(prints))},
-		"%d prints in %d tables of %d bytes: %.1f %% of raw, the bound for random ones is %.1f %%", len(prints), n, total, 100*ratio,
+		"%d prints in %d tables of %d bytes: %.1f %% of raw; the bound for random prints is %.1f %%", len(prints), n, total, 100*ratio,
 		100*screen.PackedBound(len(prints)))
 }
 
