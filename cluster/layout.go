@@ -71,7 +71,7 @@ func ParseLayout(c coord.Config) (*Layout, error) {
 		return nil, fmt.Errorf("configuration of the cluster: %w: %w", concordat.ErrCorrupt, err)
 	}
 	if l.Format != layoutFormat {
-		return nil, fmt.Errorf("configuration of the cluster has format %d, this program knows %d: %w", l.Format, layoutFormat,
+		return nil, fmt.Errorf("configuration of the cluster has format %d, but this program knows %d: %w", l.Format, layoutFormat,
 			concordat.ErrInvalid)
 	}
 	return &l, l.validate()

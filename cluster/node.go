@@ -226,7 +226,7 @@ func (n *Node) check(l *Layout) error {
 		return fmt.Errorf("the cluster belongs to site %s, but this is site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
 	}
 	if l.Scheme != n.o.Index.Scheme {
-		return fmt.Errorf("the cluster has scheme %s, this node %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the cluster has scheme %s, but this node has %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
 	}
 	m, ok := l.Members[n.o.Node.ID]
 	if !ok {

@@ -163,7 +163,7 @@ func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.U
 func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
 	for _, p := range ps {
 		if (p.Cells != nil) != (n.o.Node.Meaning != coord.MeaningOff) {
-			return 0, fmt.Errorf("the profiles were made with another meaning.index than node %s has: restart it: %w", n.o.Node.ID,
+			return 0, fmt.Errorf("the profiles were made with a meaning.index other than node %s's: restart it: %w", n.o.Node.ID,
 				concordat.ErrRefused)
 		}
 	}

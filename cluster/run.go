@@ -242,7 +242,7 @@ func (c *Copy) reprofile(ch *index.Change) error {
 	}
 	p, err := c.o.Reprofile(ch.Put.Document)
 	if err != nil {
-		return fmt.Errorf("profile %s/%s anew: %w", ch.Put.Document.Library, ch.Put.Document.ID, err)
+		return fmt.Errorf("recompute profile %s/%s: %w", ch.Put.Document.Library, ch.Put.Document.ID, err)
 	}
 	ch.Put = p
 	return nil

@@ -190,11 +190,11 @@ func (n *Node) Handler() http.Handler {
 	m.Handle("/", NodeHandler(n.Copy))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := r.Header.Get(clusterHeader); c != n.layout.Cluster {
-			fail(w, fmt.Errorf("this node belongs to cluster %s, the caller to %q: %w", n.layout.Cluster, c, concordat.ErrRefused))
+			fail(w, fmt.Errorf("this node belongs to cluster %s, but the caller to %q: %w", n.layout.Cluster, c, concordat.ErrRefused))
 			return
 		}
 		if to := r.Header.Get(nodeHeader); to != string(n.o.Node.ID) {
-			fail(w, fmt.Errorf("this is node %s, the caller means %q: %w", n.o.Node.ID, to, concordat.ErrUnavailable))
+			fail(w, fmt.Errorf("this is node %s, but the caller means %q: %w", n.o.Node.ID, to, concordat.ErrUnavailable))
 			return
 		}
 		m.ServeHTTP(w, r)

@@ -45,11 +45,11 @@ func Compatible(a, b coord.Node) error {
 	speakOld(&a)
 	speakOld(&b)
 	if a.Protocol < b.OldestProtocol || b.Protocol < a.OldestProtocol {
-		return fmt.Errorf("node %s (%s) speaks version %d of the messages between nodes and understands those from %d on, node %s (%s) speaks %d and understands those from %d on: upgrade by way of a version that knows both: %w",
+		return fmt.Errorf("node %s (%s) writes version %d of the messages between nodes and reads %d and later; node %s (%s) writes %d and reads %d and later: upgrade through a version that knows both: %w",
 			a.ID, programOf(a), a.Protocol, a.OldestProtocol, b.ID, programOf(b), b.Protocol, b.OldestProtocol, concordat.ErrRefused)
 	}
 	if a.Log != b.Log {
-		return fmt.Errorf("node %s (%s) writes version %d of the log, node %s (%s) version %d: they cannot copy from one another: %w",
+		return fmt.Errorf("node %s (%s) writes version %d of the log, but node %s (%s) writes version %d: they cannot copy from each other: %w",
 			a.ID, programOf(a), a.Log, b.ID, programOf(b), b.Log, concordat.ErrRefused)
 	}
 	return nil

@@ -201,5 +201,5 @@ func refusal(a replica.Refuse) error {
 	case replica.Busy:
 		return fmt.Errorf("too many writes wait: %w", concordat.ErrUnavailable)
 	}
-	return fmt.Errorf("the master changed; the write may have been made, repeat it: %w", concordat.ErrUnavailable)
+	return fmt.Errorf("the master changed, so the write may have been made; repeat it: %w", concordat.ErrUnavailable)
 }

@@ -221,7 +221,7 @@ func ParseCard(b []byte) (*Card, error) {
 	d := &decoder{b: body}
 	magic, version := string(d.take(4)), d.u8()
 	if magic != cardMagic || version != oldCard && version != cardVersion {
-		return nil, fmt.Errorf("card: %w: version %d, this program reads %d and %d", ErrFormat, version, oldCard, cardVersion)
+		return nil, fmt.Errorf("card: %w: version %d, but this program reads %d and %d", ErrFormat, version, oldCard, cardVersion)
 	}
 	c := &Card{Proven: version == cardVersion, raw: b}
 	proofs := c.read(d)
@@ -348,13 +348,13 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 		return nil, err
 	}
 	if c.Site != site {
-		return nil, fmt.Errorf("%w: it is of %s", ErrCard, c.Site)
+		return nil, fmt.Errorf("%w: it belongs to %s", ErrCard, c.Site)
 	}
 	if len(c.URLs) == 0 {
 		return nil, errAddress
 	}
 	if held != nil && c.Serial <= held.Serial {
-		return nil, fmt.Errorf("%w: serial %d, held is %d with other content", ErrCard, c.Serial, held.Serial)
+		return nil, fmt.Errorf("%w: serial %d, but the site has %d with other content", ErrCard, c.Serial, held.Serial)
 	}
 	if err := c.Valid(now); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ const (
 // expired.
 func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
 	if c.Site != i.Site {
-		return fmt.Errorf("%w: the card there is of %s, the invitation of %s", ErrInvitation, c.Site, i.Site)
+		return fmt.Errorf("%w: the card there belongs to %s, but the invitation to %s", ErrInvitation, c.Site, i.Site)
 	}
 	if now.After(i.Expiry) {
 		return fmt.Errorf("%w: it ended at %s", ErrInvitation, i.Expiry.Format(time.RFC3339))

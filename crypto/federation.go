@@ -224,7 +224,7 @@ func crowded(es []FederationEpoch) error {
 			}
 		}
 		if open > maxOpen {
-			return fmt.Errorf("%w: %d epochs would be served at once when epoch %d begins, at most %d may be", ErrEpoch, open, e.Number, maxOpen)
+			return fmt.Errorf("%w: %d epochs would be served at once when epoch %d begins, but at most %d may be", ErrEpoch, open, e.Number, maxOpen)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 	id := &Identity{root: slices.Clone(root), rootPublic: public(root), secret: [32]byte(secret)}
 	if last != nil {
 		if last.Site != id.Site() {
-			return nil, fmt.Errorf("root key: %w: it belongs to site %s, the card to %s", ErrFormat, id.Site(), last.Site)
+			return nil, fmt.Errorf("root key: %w: it belongs to site %s, but the card to %s", ErrFormat, id.Site(), last.Site)
 		}
 		id.serial = last.Serial
 		for _, k := range last.Signing {

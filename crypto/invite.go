@@ -67,7 +67,7 @@ func ParseInvitation(text string) (*Invitation, error) {
 	i := &Invitation{Site: d.array32(), Token: d.array16(), Expiry: d.time()}
 	i.URL = d.text(len(d.b))
 	if version != 1 {
-		return nil, fmt.Errorf("invitation: %w: version %d, this program reads 1", ErrFormat, version)
+		return nil, fmt.Errorf("invitation: %w: version %d, but this program reads 1", ErrFormat, version)
 	}
 	if d.end("invitation") != nil || string(i.bytes()) != string(b) {
 		return nil, fmt.Errorf("invitation: %w: it is cut off or altered", ErrFormat)

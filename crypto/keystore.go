@@ -229,7 +229,7 @@ func parseIdentity(b []byte) (*Identity, error) {
 	d := &decoder{b: b}
 	version := d.u8()
 	if version != 1 {
-		return nil, fmt.Errorf("keystore: %w: content of version %d, this program reads 1", ErrFormat, version)
+		return nil, fmt.Errorf("keystore: %w: content of version %d, but this program reads 1", ErrFormat, version)
 	}
 	id := &Identity{rootPublic: ed25519.PublicKey(d.take(ed25519.PublicKeySize)), root: readSeed(d), serial: d.u64(), secret: d.array32()}
 	for i := range id.issued {

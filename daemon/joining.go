@@ -160,7 +160,7 @@ func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	}
 	switch {
 	case errors.Is(err, instance.ErrRootAway):
-		s.log.Warn("the card keeps the site's former name: concordat site card --name NAME --root FILE", "error", err)
+		s.log.Warn("the card keeps the site's former name until concordat site card --name NAME --root FILE changes it", "error", err)
 	case err != nil:
 		s.log.Error("name on the site's card", "error", err)
 	case made:

@@ -28,10 +28,10 @@ func (s *Daemon) reload(ctx context.Context) error {
 		}
 		next, err := instance.LoadConfig(filepath.Join(s.o.Dir, instance.ConfigName))
 		if err != nil {
-			s.log.Error("configuration not read again", "error", err)
+			s.log.Error("configuration not reloaded", "error", err)
 			continue
 		}
 		s.use(ctx, next)
-		s.log.Warn("configuration read again", "level", next.Log.Level)
+		s.log.Warn("configuration reloaded", "level", next.Log.Level)
 	}
 }

@@ -66,7 +66,7 @@ func NewMeters(r prometheus.Registerer) *Meters {
 		asks:          counter("federation_asks_total", "Calls to partners, by outcome.", "partner", "outcome"),
 		asksTook:      histogram("federation_ask_duration_seconds", "How long partners took to answer.", "partner"),
 		stages:        histogram("check_stage_duration_seconds", "How long the stages of checks took.", "stage"),
-		logged:        counter("log_records_total", "Records of the log, by level.", "level"),
+		logged:        counter("log_records_total", "Log records, by level.", "level"),
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_queue_wait_seconds",
 			Help: "How long tasks waited before they started.", Buckets: slow}),
 		checks: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_check_duration_seconds",

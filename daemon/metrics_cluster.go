@@ -21,7 +21,7 @@ var (
 	metricShards   = metric("cluster_shards",
 		"Shards by state: ok, moving (a copy catches up), degraded (a node is away), down (no master).", "state")
 	metricAsides = metric("cluster_copies_aside",
-		"Copies of this node that were put aside, since they were damaged or contradicted their master: concordat cluster salvage.")
+		"Copies of this node that were put aside, since they were damaged or contradicted their master; see concordat cluster salvage.")
 	metricLeads       = metric("cluster_shard_master", "1 for each copy of this node that is its shard's master.", "shard")
 	metricInSync      = metric("cluster_copy_in_sync", "1 for each copy of this node that is in sync.", "shard")
 	metricEnd         = metric("cluster_log_end", "Number of the last record in the log of this node's copy.", "shard")

@@ -328,7 +328,7 @@ func (b *builder) decodeAs(data []byte, c charset) (string, error) {
 		b.flag(Flag{Code: FlagReplacement, Detail: "bytes that are not valid " + c.name, Count: bad})
 	}
 	if !c.sure {
-		b.flag(Flag{Code: FlagGuess, Detail: "the encoding " + c.name + " was judged from the letters"})
+		b.flag(Flag{Code: FlagGuess, Detail: "the encoding " + c.name + " was inferred from the letters"})
 	}
 	return s, nil
 }

@@ -52,17 +52,17 @@ func (e *Error) advice() string {
 	}
 	switch e.Code {
 	case NoTextLayer:
-		return "run character recognition (OCR) on it, or hand in the original document"
+		return "run character recognition (OCR) on it, or submit the original document"
 	case Empty:
-		return "hand in a file that holds text"
+		return "submit a file that contains text"
 	case Encrypted:
-		return "remove the password and hand it in again"
+		return "remove the password and submit it again"
 	case Damaged:
 		return "open it in the program that made it and save it again"
 	case Unsupported:
 		return "save it as DOCX, ODT, PDF or plain text"
 	case Binary:
-		return "hand in a document, not a program or a picture"
+		return "submit a document, not a program or a picture"
 	case Encoding:
 		return "save it as UTF-8"
 	case Timeout:

@@ -54,7 +54,7 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 func malformed(err error) *concordat.Refusal {
 	if errors.Is(err, wire.ErrVersion) {
 		return &concordat.Refusal{Reason: concordat.ReasonFault,
-			Words: fmt.Sprintf("this site speaks version %d of the protocol: both sites must run versions of Concordat that speak the same", wire.Version)}
+			Words: fmt.Sprintf("this site speaks version %d of the protocol; both sites must run versions of Concordat that speak the same one", wire.Version)}
 	}
 	return &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"}
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // errSlow means that a message from an unknown sender was dropped in favour of others.
-var errSlow = errors.New("it gave way to other messages")
+var errSlow = errors.New("it was dropped in favour of other messages")
 
 // bodies limits the bytes of messages that are arriving or awaiting answers.
 type bodies struct {

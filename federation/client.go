@@ -164,7 +164,7 @@ func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	}
 	for _, h := range t.Hits {
 		if l := t.Libraries[t.Documents[h.Document].Library].Level; rank(l) < rank(concordat.ShowMetadata) {
-			return fmt.Errorf("a hit of a library at level %s", l)
+			return fmt.Errorf("a match in a library at level %s", l)
 		}
 	}
 	return nil

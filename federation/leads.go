@@ -48,7 +48,7 @@ func checkLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	}
 	for _, h := range t.Hits {
 		if h.Cells >= len(a.Cells) {
-			return fmt.Errorf("a hit of cells %d of %d", h.Cells, len(a.Cells))
+			return fmt.Errorf("a match of cells %d of %d", h.Cells, len(a.Cells))
 		}
 	}
 	return nil

@@ -317,11 +317,11 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 				return nil, ctx.Err()
 			}
 		case beginOther:
-			s.o.Log.Error("two messages under one name: one of them is forged, or the partner's random source is broken", "site", m.Site.Short())
+			s.o.Log.Error("two messages have the same name: one is forged, or the partner's random source is broken", "site", m.Site.Short())
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message already has this name"})
 		case beginLost:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-				Words: "it was taken before, and its answer is lost: ask again"})
+				Words: "it was already taken, but its answer is lost: ask again"})
 		case beginEarly:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask again",
 				Retry: s.replays.trust})
@@ -356,7 +356,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if err := s.replays.commit(ctx, e); errors.Is(err, errTaken) {
 		s.replays.forget(e)
 		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-			Words: "another node of this site took it before: ask again"})
+			Words: "another node of this site has already taken it: ask again"})
 	} else if err != nil {
 		s.replays.forget(e)
 		s.o.Log.Error("request not remembered, so not run", "err", err)

@@ -104,7 +104,7 @@ func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record
 		if err == nil {
 			records[i] = alone
 		} else {
-			records[i].Err = fmt.Errorf("%w; asked for alone: %w", r.Err, err)
+			records[i].Err = fmt.Errorf("%w; when requested alone: %w", r.Err, err)
 		}
 	}
 	return nil

@@ -513,7 +513,7 @@ func TestFaultyRecord(t *testing.T) {
 		"control": store.RecordKept,
 		"broken":  store.RecordFailed, "empty": store.RecordFailed}, "a", "b", "c", "control")
 	for _, id := range []string{"broken", "empty"} {
-		if d := p.records()[id].Detail; !strings.Contains(d, "cannot be read") || !strings.Contains(d, "asked for alone") {
+		if d := p.records()[id].Detail; !strings.Contains(d, "cannot be read") || !strings.Contains(d, "when requested alone") {
 			t.Errorf("%s: %q", id, d)
 		}
 	}
@@ -543,7 +543,7 @@ func TestReadAlone(t *testing.T) {
 		}
 	}
 	if got != 20 || p.intake.puts["whole"] != 1 {
-		t.Errorf("%d records asked for alone, want 20; taken in %v", got, p.intake.puts)
+		t.Errorf("%d records when requested alone, want 20; taken in %v", got, p.intake.puts)
 	}
 }
 

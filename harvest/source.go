@@ -65,7 +65,7 @@ func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.Harv
 			return bad("address: folders are added by the command concordat harvest add, on this machine")
 		}
 		if h.Kind = KindFolder; !filepath.IsAbs(u.Path) || u.Host != "" {
-			return bad("address: want file:/// and a whole path")
+			return bad("address: want file:/// and an absolute path")
 		}
 	default:
 		if _, err := c.Check(h.URL); err != nil {
@@ -89,7 +89,7 @@ func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.Harv
 	case !word.MatchString(h.Set) || !word.MatchString(h.Format):
 		return bad("set or format: want letters, digits and - _ . ! ~ * ' ( ) :")
 	case h.Kind != KindOAI && (h.Set != "" || h.Format != ""):
-		return bad("sets and formats are those of OAI-PMH")
+		return bad("only OAI-PMH has sets and formats")
 	case h.Every != 0 && (h.Every < leastEvery || h.Every > mostEvery):
 		return bad("every %s: want at least a minute, at most a year", h.Every)
 	case h.Withdrawn != store.HarvestDelete && h.Withdrawn != store.HarvestKeep:

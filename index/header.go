@@ -69,7 +69,7 @@ func readHeader(dir string) (*header, error) {
 		return nil, corrupt(path, err)
 	}
 	if h.Format != formatVersion {
-		return nil, fmt.Errorf("%s: format %d, this program reads format %d; remove the folder and index the documents again: %w", path,
+		return nil, fmt.Errorf("%s: format %d, but this program reads format %d; remove the folder and index the documents again: %w", path,
 			h.Format, formatVersion, concordat.ErrInvalid)
 	}
 	if h.Checksum != h.sum() {

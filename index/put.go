@@ -64,7 +64,7 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 func (s *Shard) checkProfile(p *concordat.Profile) error {
 	d := &p.Document
 	if p.Scheme != s.opt.Scheme {
-		return fmt.Errorf("put %s/%s: profile has scheme %s, the shard %s: %w", d.Library, d.ID, p.Scheme, s.opt.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("put %s/%s: profile has scheme %s, but the shard has %s: %w", d.Library, d.ID, p.Scheme, s.opt.Scheme, concordat.ErrScheme)
 	}
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("put %s/%s: %s: %w", d.Library, d.ID, fmt.Sprintf(format, args...), concordat.ErrInvalid)

@@ -321,7 +321,7 @@ func (l *level) check(docs []*document) error {
 		sentences += d.sentences
 	}
 	if l.sentences = total; total != sentences {
-		return fmt.Errorf("%d sentences, the documents have %d: %w", total, sentences, errStored)
+		return fmt.Errorf("%d sentences, but the documents have %d: %w", total, sentences, errStored)
 	}
 	for i := range l.bands {
 		b := &l.bands[i]

@@ -96,7 +96,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 		return end, kept, err
 	}
 	if end.Seq < kept.Seq {
-		return end, kept, fmt.Errorf("%w: the audit ends with entry %d, and this site signed entry %d: entries are missing at its end",
+		return end, kept, fmt.Errorf("%w: the audit ends with entry %d, but this site signed entry %d: entries are missing at the end",
 			concordat.ErrCorrupt, end.Seq, kept.Seq)
 	}
 	if kept.Seq == 0 {

@@ -155,7 +155,7 @@ func ParseCentral(c coord.Config) (CentralSettings, error) {
 		return s, fmt.Errorf("settings of the cluster, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
 	}
 	if s.Format != centralFormat {
-		return s, fmt.Errorf("settings of the cluster have format %d, this program knows %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
+		return s, fmt.Errorf("settings of the cluster have format %d, but this program knows %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
 	}
 	return s, s.Validate()
 }

@@ -96,7 +96,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return PassphraseFrom(path)
 		}
 		if ask == nil {
-			return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal and %s is not set", PassphraseVariable)
+			return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask on and %s is not set", PassphraseVariable)
 		}
 		return ask("passphrase of the keystore: ")
 	}
@@ -126,7 +126,7 @@ func PassphraseFrom(path string) (crypto.Secret, error) {
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return crypto.Secret{}, Usagef("%s holds no passphrase in its first line", path)
+		return crypto.Secret{}, Usagef("%s holds no passphrase on its first line", path)
 	}
 	return crypto.Passphrase([]byte(line)), nil
 }

@@ -179,7 +179,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 // the folder unless that is keyFile. The site must not be running, since the serving process could no longer open the keystore.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {
-		return nil, Usagef("the site is served: stop concordat serve first, since it opens the keystore as it is")
+		return nil, Usagef("the site is being served: stop concordat serve first, since it could no longer open the keystore")
 	}
 	k, _, err := o.OpenKeystore()
 	if err != nil {

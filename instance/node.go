@@ -103,7 +103,7 @@ func (o *Instance) Trust() (*cluster.Trust, error) {
 		return nil, Usagef("this machine belongs to no cluster: concordat cluster init creates one, concordat cluster join joins one: %w", err)
 	}
 	if err == nil && string(t.Node) != o.Config.Cluster.Node {
-		err = Usagef("cluster.node is %q, the certificate of this machine says %q", o.Config.Cluster.Node, t.Node)
+		err = Usagef("cluster.node is %q, but this machine's certificate says %q", o.Config.Cluster.Node, t.Node)
 	}
 	return t, err
 }

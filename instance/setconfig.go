@@ -20,7 +20,7 @@ type Setting struct{ Key, Value string }
 // audit, it writes nothing. It refuses keys that this file does not control, and a configuration with a fault.
 func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...store.AuditNote) (*config.Config, error) {
 	if o.Clustered() {
-		return nil, fmt.Errorf("several machines share the settings, concordat cluster zookeeper set changes them: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("several machines share the settings; change them with concordat cluster zookeeper set: %w", concordat.ErrInvalid)
 	}
 	o.setting.Lock()
 	defer o.setting.Unlock()

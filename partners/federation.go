@@ -121,7 +121,7 @@ func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 func (c *Client) epochRefused(m store.Membership, err error) {
 	var early *EarlyError
 	if errors.As(err, &early) || errors.Is(err, crypto.ErrEpoch) {
-		c.roster.alarm(store.PartnerAlarm{Partner: m.Leader, Kind: store.AlarmEpoch}, "the leader of a federation began an epoch that is not taken",
+		c.roster.alarm(store.PartnerAlarm{Partner: m.Leader, Kind: store.AlarmEpoch}, "the leader of a federation began an epoch that this site does not accept",
 			"epoch refused", map[string]any{"federation": m.Federation, "why": err.Error()})
 	}
 }

@@ -220,7 +220,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 		e, err = f.Epoch(x.Epoch.Number, now)
 	}
 	if errors.Is(err, crypto.ErrNoKey) {
-		return nil, "its key period has ended; concordat mirror sync fetches the present one", nil
+		return nil, "its key period has ended; concordat mirror sync fetches the current one", nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -229,7 +229,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 		return nil, "", err
 	}
 	if p.Scheme() != x.Scheme {
-		return nil, "its fingerprints are made in another way", nil
+		return nil, "it uses a different fingerprint scheme", nil
 	}
 	return p, "", nil
 }

@@ -40,7 +40,7 @@ const (
 	maxNotices   = 32               // maximum number delivered in one batch
 
 	// inboxSetting contains the number of the last processed notice.
-	inboxSetting = "notices taken in"
+	inboxSetting = "notices received"
 )
 
 // Server answers partners and maintains the data that this requires.
@@ -103,7 +103,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 // firstReplays creates the replay file of a site that has never had one. It does not replace a lost file, because OpenReplays then
 // refuses requests that may have been answered before.
 func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
-	const setting = "replay file made"
+	const setting = "replay file created"
 	if o.Clustered() { // a node is new, and the store contains the other nodes' requests
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return federation.CreateReplays(path)

@@ -87,9 +87,9 @@ type TooManyOpen struct {
 
 func (e *TooManyOpen) Error() string {
 	if e.Public {
-		return fmt.Sprintf("the public accounts already have as many open checks as they may have: try again in %s", e.Retry)
+		return fmt.Sprintf("the public accounts have reached their limit of open checks: try again in %s", e.Retry)
 	}
-	return fmt.Sprintf("the account already has as many open checks as it may have: try again in %s", e.Retry)
+	return fmt.Sprintf("the account has reached its limit of open checks: try again in %s", e.Retry)
 }
 
 // Unwrap returns concordat.ErrRefused.

@@ -58,10 +58,10 @@ type LeadRuling struct {
 	// Span is the lead's place in the submission's text, in bytes; Source is its place in the source's text, in code points. Together
 	// they identify the lead, whatever the source is called.
 	Span    concordat.Span `json:"span"`
-	Source  concordat.Span `json:"source_span" doc:"Of the source, in code points"`
+	Source  concordat.Span `json:"source_span" doc:"Span in the source, in code points"`
 	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
-	By      string         `json:"by,omitempty" doc:"Set by the site for new ones"`
-	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
+	By      string         `json:"by,omitempty" doc:"Account that decided; the site sets it for new decisions"`
+	At      time.Time      `json:"at,omitzero" required:"false" doc:"When it was decided; the site sets it for new decisions"`
 }
 
 // Of reports whether the ruling is about l. Evidence found after the ruling can take some of a lead's pairs, so the place in the source

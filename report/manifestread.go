@@ -22,7 +22,7 @@ func ReadManifest(report []byte) (*Manifest, error) {
 	}
 	j := r.Manifest
 	if j.Version != ManifestVersion {
-		return nil, fmt.Errorf("manifest: %w: version %d, this program reads %d", concordat.ErrInvalid, j.Version, ManifestVersion)
+		return nil, fmt.Errorf("manifest: %w: version %d, but this program reads %d", concordat.ErrInvalid, j.Version, ManifestVersion)
 	}
 	if err := j.asWritten(report); err != nil {
 		return nil, err

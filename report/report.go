@@ -123,7 +123,7 @@ type Signature struct {
 func (f *Findings) Validate() error {
 	var errs []error
 	if f.Version != Version {
-		errs = append(errs, fmt.Errorf("findings of version %d, known is %d: %w", f.Version, Version, concordat.ErrInvalid))
+		errs = append(errs, fmt.Errorf("findings of version %d, want %d: %w", f.Version, Version, concordat.ErrInvalid))
 	}
 	for i, p := range f.Passages {
 		if clip(f.Submission.Text, p.Span) != p.Span || p.Span.Len() == 0 {

@@ -38,9 +38,9 @@ type Rules struct {
 	// whole site.
 	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
 	// OwnWork names, in the same way as ExcludeSources, earlier work of the submission's author.
-	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
+	OwnWork []concordat.Ref `json:"own_work,omitempty" maxItems:"1000" doc:"Sources that are earlier work of the author"`
 	// NotOwnWork names documents that are no longer proposed as earlier work of the author. It does not affect scores.
-	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Not earlier work of the author, although it was proposed"`
+	NotOwnWork      []concordat.Ref   `json:"not_own_work,omitempty" maxItems:"1000" doc:"Sources that are not earlier work of the author, although this was proposed"`
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
 	ExcludeGroups   []string          `json:"exclude_groups" required:"false" maxItems:"4" enum:"uncited,unquoted,unsourced,quoted_cited" flag:"exclude-group" label:"rules.groups" doc:"Groups of passages that do not count: without citation, cited without quotation marks, quoted without source, quoted and cited."`
 	ExcludeSections []string          `json:"exclude_sections" required:"false" maxItems:"1000" flag:"exclude-section" label:"rules.sections" doc:"Sections of templates, by name, that do not count."`
@@ -59,8 +59,8 @@ const DefaultCommonAbove = 20
 type Ruling struct {
 	Span    concordat.Span `json:"span"` // in the submission's text
 	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
-	By      string         `json:"by,omitempty" doc:"Set by the site for new ones"`
-	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
+	By      string         `json:"by,omitempty" doc:"Account that decided; the site sets it for new decisions"`
+	At      time.Time      `json:"at,omitzero" required:"false" doc:"When it was decided; the site sets it for new decisions"`
 }
 
 // ExcludedPassage is a passage excluded from scores.

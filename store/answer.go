@@ -83,7 +83,7 @@ func (db *Answers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, er
 				j.Partner, hex.EncodeToString(j.Job[:]), j.Epoch.Federation, j.Epoch.Number, cleanText(j.Purpose),
 				hex.EncodeToString(j.Commitment[:]), now, now, j.Sentences))
 			if err == nil && (out.Epoch != j.Epoch || out.Purpose != cleanText(j.Purpose) || out.Commitment != j.Commitment) {
-				return fmt.Errorf("%w: the job is of another submission", concordat.ErrInvalid)
+				return fmt.Errorf("%w: the job belongs to another submission", concordat.ErrInvalid)
 			}
 			return err
 		})

@@ -106,7 +106,7 @@ func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (re
 // unpack decompresses packed, which can be any bytes, using up to length bytes of memory, or minMemory if that is larger.
 func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if format != findingsFormat {
-		return nil, fmt.Errorf("%w: packed in format %d, this program knows format %d",
+		return nil, fmt.Errorf("%w: packed in format %d, but this program knows format %d",
 			concordat.ErrInvalid, format, findingsFormat)
 	}
 	if length < 0 || length > MaxFindings {

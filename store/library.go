@@ -115,7 +115,7 @@ func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 				return err
 			}
 			if now.Central > 0 && l.Policy.Central <= now.Central && policy != held && policy != string(released) {
-				return fmt.Errorf("%w: its policy is that of the cluster's settings, version %d, and is changed there", concordat.ErrRefused,
+				return fmt.Errorf("%w: its policy comes from version %d of the cluster's settings and is changed there", concordat.ErrRefused,
 					now.Central)
 			}
 			n, err := c.Exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, cleanText(l.Title), policy, l.ID)
@@ -130,7 +130,7 @@ func encodeLibrary(l Library) (policy string, err error) {
 		return "", err
 	}
 	if _, ok := l.ID.Batch(); ok {
-		return "", fmt.Errorf("%w: a library cannot be named as a batch is: %s", concordat.ErrInvalid, l.ID)
+		return "", fmt.Errorf("%w: a library cannot have the name of a batch: %s", concordat.ErrInvalid, l.ID)
 	}
 	if err := l.Policy.Validate(); err != nil {
 		return "", err

@@ -85,7 +85,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 		return nil
 	case last.Serial >= x.Serial:
 		// This is a rollback. Callers refuse it earlier, but two callers may have raced.
-		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
+		return fmt.Errorf("%w: card of serial %d, but the site has %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err

@@ -15,11 +15,11 @@ type Alert struct {
 	At        time.Time            `json:"at"`
 	Check     concordat.TaskID     `json:"check,omitempty" doc:"A check of this site; for alerts found here"`
 	Partner   concordat.SiteID     `json:"partner,omitempty" doc:"The partner that asked (told) or that has the document (found)"`
-	Name      string               `json:"name,omitempty" doc:"Of the partner"`
+	Name      string               `json:"name,omitempty" doc:"Name of the partner"`
 	Job       string               `json:"job,omitempty" doc:"The partner's name for its question; for alerts told to a partner"`
 	Purpose   string               `json:"purpose,omitempty" doc:"Purpose of the partner's check; for alerts told to a partner"`
 	Asked     time.Time            `json:"asked,omitzero" doc:"When the partner asked; for alerts told to a partner"`
-	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What one site told the other; absent: check and document are both of this site"`
+	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What one site told the other; absent: both documents are of this site"`
 	Library   concordat.LibraryID  `json:"library"`
 	Document  concordat.DocumentID `json:"document,omitempty" doc:"A pseudonym for a partner's document, or for one of this site's if the partner was not told which it is"`
 	Title     string               `json:"title,omitempty"`
@@ -28,9 +28,9 @@ type Alert struct {
 	Sentences int                  `json:"sentences" minimum:"0" doc:"Sentences of the check that match; 0: not disclosed"`
 	Words     string               `json:"words,omitempty"`
 	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Matching spans in bytes of UTF-8: in the checked document, or in this site's document that a partner was told about"`
-	Read      *Mark                `json:"read,omitempty" doc:"Absent: not read yet"`
-	Handled   *Mark                `json:"handled,omitempty" doc:"Absent: not handled yet"`
-	Passages  []string             `json:"passages,omitempty" doc:"In the checked document, or in this site's document that a partner was told about; only when one alert is read"`
+	Read      *Mark                `json:"read,omitempty" doc:"Who read it, and when; absent: not read yet"`
+	Handled   *Mark                `json:"handled,omitempty" doc:"Who handled it, and when; absent: not handled yet"`
+	Passages  []string             `json:"passages,omitempty" doc:"Passages in the checked document, or in this site's document that a partner was told about; only when a single alert is read"`
 }
 
 // Mark records when and by whom an alert was marked.

@@ -13,7 +13,7 @@ type AuditEntry struct {
 	Actor  string    `json:"actor"`
 	Action string    `json:"action"`
 	Detail any       `json:"detail"`
-	Prev   string    `json:"prev" doc:"Hash of the entry before"`
+	Prev   string    `json:"prev" doc:"Hash of the previous entry"`
 	Hash   string    `json:"hash"`
 }
 

@@ -18,9 +18,9 @@ type Batch struct {
 	Cause    string          `json:"cause,omitempty" doc:"Why it failed, or what could not be read"`
 	Owner    string          `json:"owner"`
 	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_leads,batch_check"`
-	Done     int             `json:"done" doc:"Of the stage"`
+	Done     int             `json:"done" doc:"Steps of the stage that are done"`
 	Total    int             `json:"total"`
-	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
+	Round    int             `json:"round" doc:"Number of comparisons with the libraries so far"`
 	Made     time.Time       `json:"made"`
 	Finished time.Time       `json:"finished,omitzero"`
 	// LeftOut is set when the archives have been read.
@@ -42,7 +42,7 @@ type Recheck struct {
 	Kind   string              `json:"kind" enum:"check,batch"`
 	Target string              `json:"target" doc:"The check or the batch"`
 	Title  string              `json:"title"`
-	Every  int                 `json:"every" doc:"Days; 0: once"`
+	Every  int                 `json:"every" doc:"Days between repetitions; 0: once"`
 	Next   time.Time           `json:"next,omitzero"`
 	Ran    time.Time           `json:"ran,omitzero" doc:"When it last ran"`
 	Latest string              `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`

@@ -10,20 +10,20 @@ import (
 
 // Case is a case shared with a partner.
 type Case struct {
-	ID        string               `json:"id" doc:"The same at both sites"`
+	ID        string               `json:"id" doc:"Number of the case, the same at both sites"`
 	Side      store.AlertSide      `json:"side" enum:"found,told" doc:"Found: a check of this site matches a document of the partner. Told: the other way round"`
 	State     concordat.CaseState  `json:"state" enum:"open,confirmed,cleared" doc:"State on which both sites agree; open: they do not, or have not said"`
 	Partner   concordat.SiteID     `json:"partner"`
 	Name      string               `json:"name"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"For cases found here; absent: the check was deleted"`
+	Check     concordat.TaskID     `json:"check,omitempty" doc:"The check, for cases found here; absent: it was deleted"`
 	Library   concordat.LibraryID  `json:"library"`
-	Document  concordat.DocumentID `json:"document,omitempty" doc:"As in the alert; absent: not disclosed, or deleted"`
+	Document  concordat.DocumentID `json:"document,omitempty" doc:"The document, as in the alert; absent: not disclosed, or deleted"`
 	Title     string               `json:"title,omitempty"`
 	Opened    time.Time            `json:"opened"`
 	Own       CasePosition         `json:"own"`
 	Theirs    CasePosition         `json:"theirs"`
 	Questions int                  `json:"questions,omitempty" minimum:"0" doc:"Sentences of the partner's question that were deleted here after its decision"`
-	Deletion  string               `json:"deletion,omitempty" doc:"Latest deletion of this site about the case; see /deletions"`
+	Deletion  string               `json:"deletion,omitempty" doc:"Latest deletion that this site made for the case; see /deletions"`
 	Shown     []CaseShown          `json:"shown" nullable:"false" doc:"What each site has shown the other, oldest first"`
 }
 
@@ -32,10 +32,10 @@ type CasePosition struct {
 	State    concordat.CaseState    `json:"state" enum:"open,confirmed,cleared"`
 	Words    string                 `json:"words,omitempty"`
 	Contact  string                 `json:"contact,omitempty"`
-	By       string                 `json:"by,omitempty" doc:"Of this site only"`
-	At       time.Time              `json:"at,omitzero" doc:"Absent: it has not said anything"`
-	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"About its own document"`
-	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of its receipt of what it deleted, in hexadecimal"`
+	By       string                 `json:"by,omitempty" doc:"Who said so; only for this site"`
+	At       time.Time              `json:"at,omitzero" doc:"When it last said so; absent: never"`
+	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"Decision about its own document"`
+	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of its receipt for the deletion, in hexadecimal"`
 	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is due for deletion; absent: it is deleted already, or no deletion is planned"`
 }
 
@@ -43,10 +43,10 @@ type CasePosition struct {
 type CaseShown struct {
 	By        string         `json:"by" enum:"own,partner"`
 	What      string         `json:"what" enum:"question,alert,passages"`
-	Level     concordat.Show `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"Of an alert"`
-	Sentences int            `json:"sentences,omitempty" minimum:"0" doc:"Matching sentences, for an alert"`
+	Level     concordat.Show `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"Level of an alert"`
+	Sentences int            `json:"sentences,omitempty" minimum:"0" doc:"Matching sentences of an alert"`
 	Passages  int            `json:"passages,omitempty" minimum:"0" doc:"Passages that one site asked to read"`
-	State     string         `json:"state,omitempty" enum:"pending,granted,refused,expired,withdrawn" doc:"Of a request for passages"`
+	State     string         `json:"state,omitempty" enum:"pending,granted,refused,expired,withdrawn" doc:"State of a request for passages"`
 	At        time.Time      `json:"at,omitzero"`
 }
 

@@ -13,15 +13,15 @@ import (
 type Check struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
-	Title    string           `json:"title" doc:"The given title, or that of the document once it has been read; until then, or if there is none, the name of the file"`
+	Title    string           `json:"title" doc:"The given title, otherwise the document's own; until that has been read, or if it has none, the name of the file"`
 	File     string           `json:"file,omitempty" doc:"Name of the file as submitted"`
 	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what it led to"`
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were submitted together"`
 	Made     time.Time        `json:"made"`
 	Finished time.Time        `json:"finished,omitzero"`
-	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`
-	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
+	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one while it is queued; people take turns, so later checks of others may run first"`
+	Report   string           `json:"report,omitempty" doc:"Address of the report, once there is one"`
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to this account"`
 	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to this account"`
 	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to this account"`

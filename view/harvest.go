@@ -17,11 +17,11 @@ type Harvest struct {
 	Library    concordat.LibraryID `json:"library"`
 	Set        string              `json:"set,omitempty"`
 	Format     string              `json:"format,omitempty"`
-	Every      string              `json:"every,omitempty" doc:"Absent: only on request"`
+	Every      string              `json:"every,omitempty" doc:"Time between two runs; absent: only on request"`
 	Withdrawn  string              `json:"withdrawn" enum:"delete,keep" doc:"What happens to documents that the source withdraws"`
 	Next       time.Time           `json:"next,omitzero"`
 	Running    bool                `json:"running"`
-	Phase      string              `json:"phase,omitempty" enum:"listing,fetching" doc:"Start of the current run; absent: none"`
+	Phase      string              `json:"phase,omitempty" enum:"listing,fetching" doc:"Phase of the current run; absent: none is running"`
 	Started    time.Time           `json:"started,omitzero"`
 	Ended      time.Time           `json:"ended,omitzero"`
 	Cause      string              `json:"cause,omitempty" doc:"Why the run could not continue, and what it left out"`

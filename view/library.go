@@ -14,11 +14,11 @@ type Library struct {
 	Documents int                 `json:"documents"`
 	Created   time.Time           `json:"created"`
 	Embargo   time.Time           `json:"embargo,omitzero" doc:"Partners get no answer before this date"`
-	Expires   time.Time           `json:"expires,omitzero" doc:"From this date on, it is not searched"`
+	Expires   time.Time           `json:"expires,omitzero" doc:"The library is not searched from this date on"`
 	Forward   string              `json:"forward,omitempty" enum:"unmatched,all,none" doc:"What partners are asked about in checks; absent: as in the site's settings"`
 	Template  string              `json:"template,omitempty" doc:"Section template of its documents; absent: none"`
-	Meaning   string              `json:"meaning,omitempty" enum:"off" doc:"Absent: as in the site's settings"`
-	KeepDays  int                 `json:"keep_days,omitempty" doc:"After how many days a document is deleted; absent: never"`
+	Meaning   string              `json:"meaning,omitempty" enum:"off" doc:"off: not indexed by meaning; absent: as in the site's settings"`
+	KeepDays  int                 `json:"keep_days,omitempty" doc:"Days after which a document is deleted; absent: never"`
 	Central   int64               `json:"central,omitempty" doc:"Version of the cluster's settings that contains these; absent: they are changed on this machine"`
 }
 
@@ -31,11 +31,11 @@ func OfLibrary(l store.Library) Library {
 // Wording is wording that a library never counts, or always counts.
 type Wording struct {
 	Library concordat.LibraryID `json:"library"`
-	Name    string              `json:"template" doc:"Its name, such as the file it came from"`
+	Name    string              `json:"template" doc:"Name of the wording, such as the file that it came from"`
 	Bytes   int                 `json:"bytes"`
 	Added   time.Time           `json:"added"`
-	Counts  bool                `json:"counts" doc:"It counts even if many documents of the library contain it; false: it is template wording"`
-	Text    string              `json:"text,omitempty" doc:"Absent from lists"`
+	Counts  bool                `json:"counts" doc:"true: it counts even if many documents of the library contain it; false: it is template wording"`
+	Text    string              `json:"text,omitempty" doc:"The wording; absent from lists"`
 }
 
 // OfWording returns wording of a library in the form for programs.

@@ -11,18 +11,18 @@ import (
 type Notification struct {
 	ID       string                  `json:"id"`
 	Account  string                  `json:"account" doc:"Account of the token that it came with"`
-	Activity string                  `json:"activity" doc:"Its id, given by the sender"`
-	Type     string                  `json:"type" doc:"Its types, given by the sender"`
+	Activity string                  `json:"activity" doc:"Identifier that the sender gave it"`
+	Type     string                  `json:"type" doc:"Types that the sender gave it"`
 	Origin   string                  `json:"origin" doc:"Address of the sender"`
 	Inbox    string                  `json:"inbox" doc:"Address of answers"`
-	Object   string                  `json:"object" doc:"Address of what it is about"`
+	Object   string                  `json:"object" doc:"Address of its subject"`
 	State    store.NotificationState `json:"state" enum:"fetching,checking,done,failed,withdrawn,noted,refused"`
 	Check    concordat.TaskID        `json:"check,omitempty"`
 	Cause    string                  `json:"cause,omitempty" doc:"Cause of the latest failure or of the refusal, or the sender's words"`
 	Attempts int                     `json:"attempts,omitempty" doc:"Failed attempts in this state"`
 	Due      time.Time               `json:"due,omitzero" doc:"Time of the next attempt after a failure"`
 	Made     time.Time               `json:"made"`
-	Answers  []NotificationAnswer    `json:"answers" nullable:"false" doc:"Oldest first"`
+	Answers  []NotificationAnswer    `json:"answers" nullable:"false" doc:"Answers, oldest first"`
 }
 
 // NotificationAnswer is an answer to the sender of a notification.

@@ -10,11 +10,11 @@ import (
 // Partner is a site that can ask this site and be asked by it.
 type Partner struct {
 	Site      concordat.SiteID   `json:"site"`
-	Name      string             `json:"name" doc:"The name that it gives itself, or has here"`
-	Alias     string             `json:"alias,omitempty" doc:"Given here, unique among partners"`
+	Name      string             `json:"name" doc:"The name that it gives itself, or its alias"`
+	Alias     string             `json:"alias,omitempty" doc:"Name given here, unique among partners"`
 	State     store.PartnerState `json:"state"`
-	Invited   bool               `json:"invited" doc:"Invited by this site; false: it invited this one"`
-	Words     string             `json:"words,omitempty" doc:"Read by both sides before they confirm"`
+	Invited   bool               `json:"invited" doc:"true: this site invited it; false: it invited this site"`
+	Words     string             `json:"words,omitempty" doc:"The six words that both sides compare before they confirm"`
 	Made      time.Time          `json:"made"`
 	Confirmed time.Time          `json:"confirmed,omitzero"`
 	Revoked   time.Time          `json:"revoked,omitzero"`

@@ -13,24 +13,24 @@ import (
 // Request is a request for passages, from or to a partner.
 type Request struct {
 	ID        string               `json:"id"`
-	Direction string               `json:"direction" enum:"in,out" doc:"in: a partner asks this site"`
+	Direction string               `json:"direction" enum:"in,out" doc:"in: a partner asks this site; out: this site asks a partner"`
 	Partner   concordat.SiteID     `json:"partner"`
 	Name      string               `json:"name"`
 	Library   concordat.LibraryID  `json:"library,omitempty"`
 	Document  concordat.DocumentID `json:"document,omitempty"`
 	Title     string               `json:"title,omitempty"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"Of a request to a partner"`
-	Purpose   string               `json:"purpose,omitempty" doc:"Of the partner's check"`
+	Check     concordat.TaskID     `json:"check,omitempty" doc:"Check that a request to a partner belongs to"`
+	Purpose   string               `json:"purpose,omitempty" doc:"Purpose of the partner's check"`
 	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Requested spans, in bytes of UTF-8: in this site's document, or in the checked document"`
 	Reason    string               `json:"reason,omitempty"`
 	Contact   string               `json:"contact,omitempty"`
 	State     string               `json:"state" enum:"pending,granted,refused,expired,withdrawn"`
-	Words     string               `json:"words,omitempty" doc:"Of who decided"`
+	Words     string               `json:"words,omitempty" doc:"Message of the person who decided"`
 	Actor     string               `json:"actor,omitempty"`
 	Asked     time.Time            `json:"asked"`
 	Decided   time.Time            `json:"decided,omitzero"`
 	Until     time.Time            `json:"until,omitzero" doc:"When it expires, or the grant ends"`
-	Passages  []string             `json:"passages,omitempty" doc:"Of this site's document; of one request only"`
+	Passages  []string             `json:"passages,omitempty" doc:"Passages of this site's document; only when a single request is read"`
 }
 
 // OfRequest returns a request without its passages. The other arguments are the partner's name, the title of this site's document, the

@@ -9,7 +9,7 @@ import (
 
 // ShareRule states what a partner may ask of a library and what the partner is shown.
 type ShareRule struct {
-	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
+	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown to the partner"`
 	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
 	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words is not compared: passages begin and end with whole sentences"`
 	Purposes       []string       `json:"purposes,omitempty" maxItems:"100" doc:"Purposes for which the library may be asked; none: any"`
@@ -18,7 +18,7 @@ type ShareRule struct {
 	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Sentences asked in a day; 0: 20,000, -1: no limit, as for all limits below"`
 	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Sentences asked in an hour; 0: 10,000"`
 	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Matching sentences shown in a day; 0: 500"`
-	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Told in a day; 0: 50"`
+	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Documents named in a day; 0: 50"`
 	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Characters of text shown in a day; 0: 20,000"`
 	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Sentences of one document opened in a year; 0: 25"`
 	Units          int            `json:"units,omitempty" minimum:"-1" doc:"Sentences around matches that outlines of one document show in a year; 0: 100"`
@@ -71,7 +71,7 @@ func OfShareRule(r store.ShareRule) ShareRule {
 type Share struct {
 	Library concordat.LibraryID `json:"library"`
 	Partner concordat.SiteID    `json:"partner"`
-	Version int                 `json:"version" doc:"Of the rule, from 1"`
+	Version int                 `json:"version" doc:"Version of the rule, from 1"`
 	Changed time.Time           `json:"changed"`
 	Rule    ShareRule           `json:"rule"`
 }

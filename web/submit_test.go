@@ -178,7 +178,7 @@ func TestCauses(t *testing.T) {
 		want  string
 		fault bool // a fault of the site
 	}{
-		{store.Cause{Code: "encrypted", Detail: "it wants a password", Advice: "remove the password and hand it in again"},
+		{store.Cause{Code: "encrypted", Detail: "it wants a password", Advice: "remove the password and submit it again"},
 			"The file is encrypted: it wants a password. Remove the password and submit it again.", false},
 		{store.Cause{Code: "no_text_layer", Advice: "run OCR"}, "The pages are pictures without text. Run character", false},
 		{store.Cause{Code: store.CauseLimit, Detail: "unpacked size: 600 MiB",

@@ -68,7 +68,7 @@ func Open(path string) (*Hub, error) {
 		return nil, fmt.Errorf("%s: %w: %w", path, concordat.ErrCorrupt, err)
 	}
 	if h.disk.Format != format {
-		return nil, fmt.Errorf("%s has format %d, this program knows %d: %w", path, h.disk.Format, format, concordat.ErrInvalid)
+		return nil, fmt.Errorf("%s has format %d, but this program knows %d: %w", path, h.disk.Format, format, concordat.ErrInvalid)
 	}
 	h.disk.Shards = map[concordat.ShardID]coord.Shard{}
 	for id, s := range h.disk.Stored {

@@ -172,7 +172,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	shard, version, ok := s.readHeader(l.o.Shard)
 	switch {
 	case ok && version != magic[7]:
-		return nil, fmt.Errorf("%s has version %d of the log's format, this program knows %d: %w", s.path, version, magic[7],
+		return nil, fmt.Errorf("%s has version %d of the log's format, but this program knows %d: %w", s.path, version, magic[7],
 			concordat.ErrInvalid)
 	case ok && shard != l.o.Shard:
 		return nil, fmt.Errorf("%s belongs to shard %q, not %q: %w", s.path, shard, l.o.Shard, concordat.ErrInvalid)
@@ -185,7 +185,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
 		// The last segment is intact, so an older one has lost its end.
-		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d",
+		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, but this one begins after %d",
 			l.extent.End, s.base)}
 	}
 	b, err := os.ReadFile(s.path)

@@ -301,7 +301,7 @@ func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if from <= l.extent.Base {
-		return nil, fmt.Errorf("log %s begins after record %d, %d is gone: %w", l.dir, l.extent.Base, from, concordat.ErrNotFound)
+		return nil, fmt.Errorf("log %s begins after record %d, so %d is gone: %w", l.dir, l.extent.Base, from, concordat.ErrNotFound)
 	}
 	var rs []Record
 	for size := 0; from <= l.extent.End; {
@@ -349,7 +349,7 @@ func (l *Log) Truncate(seq uint64) error {
 		return l.failed
 	}
 	if seq < l.extent.Base {
-		return fmt.Errorf("log %s begins after record %d, cannot end at %d: %w", l.dir, l.extent.Base, seq, concordat.ErrInvalid)
+		return fmt.Errorf("log %s begins after record %d, so it cannot end at %d: %w", l.dir, l.extent.Base, seq, concordat.ErrInvalid)
 	}
 	if err := l.truncate(seq); err != nil {
 		l.failed = fmt.Errorf("log %s: %w: truncate: %w", l.dir, ErrFailed, err)

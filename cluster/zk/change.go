@@ -275,7 +275,7 @@ func (s *Session) SetScheme(ctx context.Context, old, next string) error {
 		return nil
 	}
 	if r.Scheme != old {
-		return fmt.Errorf("the cluster's fingerprints are of scheme %s, not %s: %w", r.Scheme, old, concordat.ErrScheme)
+		return fmt.Errorf("the cluster's fingerprints have scheme %s, not %s: %w", r.Scheme, old, concordat.ErrScheme)
 	}
 	r.Scheme = next
 	err = run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Set(s.t.site(), encode(r), z.stat.Version); return err })

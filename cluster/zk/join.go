@@ -55,7 +55,7 @@ func readMemory(path string, node coord.NodeID) (memory, error) {
 	}
 	switch {
 	case m.Format != memoryFormat:
-		return m, fmt.Errorf("%s has format %d, this program knows %d: %w", path, m.Format, memoryFormat, concordat.ErrInvalid)
+		return m, fmt.Errorf("%s has format %d, but this program knows %d: %w", path, m.Format, memoryFormat, concordat.ErrInvalid)
 	case !drawn.MatchString(m.Cluster) || !drawn.MatchString(m.Instance) || m.Config < 0:
 		return m, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
 	case m.Node != node:
@@ -235,11 +235,11 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 func (s *Session) compare(r siteRecord, seen memory) error {
 	switch {
 	case r.Site != s.o.Site:
-		return fmt.Errorf("the cluster at %s is of site %s, and this node of site %s: %w", s.t.root, r.Site, s.o.Site, ErrIdentity)
+		return fmt.Errorf("the cluster at %s belongs to site %s, but this node to site %s: %w", s.t.root, r.Site, s.o.Site, ErrIdentity)
 	case s.o.Scheme != "" && r.Scheme != s.o.Scheme:
-		return fmt.Errorf("the cluster's fingerprints are of scheme %s, and this node's of %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the cluster's fingerprints have scheme %s, but this node's have %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
 	case seen.Cluster != "" && r.Cluster != seen.Cluster:
-		return fmt.Errorf("the cluster at %s is %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost and a new cluster was founded. "+
+		return fmt.Errorf("the cluster at %s is %s, but this node belongs to cluster %s: this is another ZooKeeper, or its data were lost and a new cluster was founded. "+
 			"Point the node to the right one, or see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
 	}
 	return nil
@@ -248,7 +248,7 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 // found creates the site's znodes, if they do not exist and this node has never seen them.
 func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	if seen.Cluster != "" {
-		return fmt.Errorf("ZooKeeper has nothing at %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost. "+
+		return fmt.Errorf("ZooKeeper has nothing at %s, but this node belongs to cluster %s: this is another ZooKeeper, or its data were lost. "+
 			"Nothing was changed; see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, seen.Cluster, ErrIdentity)
 	}
 	if !s.o.Found {

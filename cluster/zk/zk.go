@@ -93,7 +93,7 @@ func (o Options) complete() (Options, error) {
 	bad(o.Site == "", "no site")
 	bad(!rootName.MatchString(o.Root), "%q cannot be the root of znodes", o.Root)
 	bad(o.Node != "" && !nodeName.MatchString(string(o.Node)),
-		"%q cannot be the name of a node: letters, digits, dot, hyphen, underscore; at most 63", o.Node)
+		"%q cannot be the name of a node: want letters, digits, dot, hyphen, underscore; at most 63", o.Node)
 	bad(o.Node != "" && o.Identity == "", "a node without a file for its identity")
 	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout %v, want 1 s to 5 min", o.Timeout)
 	bad(o.Reread < time.Second, "reading again every %v, want 1 s or more", o.Reread)
@@ -261,6 +261,6 @@ func (s *Session) Close() error {
 	case <-said:
 		return nil
 	case <-time.After(5 * time.Second):
-		return errors.New("ZooKeeper did not confirm the session's end; it ends by itself")
+		return errors.New("ZooKeeper did not confirm the session's end; it will end by itself")
 	}
 }

@@ -33,7 +33,7 @@ func TestLog(t *testing.T) {
 	must(t, err)
 	must(t, f.Close())
 	must(t, s.process.Process.Signal(syscall.SIGHUP))
-	for began := time.Now(); !strings.Contains(s.log.String(), "configuration read again"); time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); !strings.Contains(s.log.String(), "configuration reloaded"); time.Sleep(20 * time.Millisecond) {
 		if time.Since(began) > 5*time.Minute {
 			t.Fatalf("the signal was not taken:\n%s", s.log.String())
 		}
@@ -85,7 +85,7 @@ func TestLog(t *testing.T) {
 	s.kill()
 
 	text := s.log.String()
-	if before, _, found := strings.Cut(text, "configuration read again"); !found || strings.Contains(before, `"msg":"request"`) {
+	if before, _, found := strings.Cut(text, "configuration reloaded"); !found || strings.Contains(before, `"msg":"request"`) {
 		t.Errorf("before the signal:\n%s", before)
 	}
 	lines := 0

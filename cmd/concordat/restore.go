@@ -299,7 +299,7 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 		return err
 	}
 	if head.Seq != b.Manifest.Audit.Seq || head.Hash != b.Manifest.Audit.Hash {
-		return fmt.Errorf("%w: the audit ends with entry %d, the manifest says %d", concordat.ErrCorrupt, head.Seq, b.Manifest.Audit.Seq)
+		return fmt.Errorf("%w: the audit ends with entry %d, but the manifest says %d", concordat.ErrCorrupt, head.Seq, b.Manifest.Audit.Seq)
 	}
 	if err := instance.CheckBackupHead(ctx, db, b.Manifest.Audit); err != nil {
 		return err

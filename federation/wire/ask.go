@@ -82,7 +82,7 @@ func (c *coder) siteAnswer(t *concordat.SiteAnswer) {
 	}
 	for _, h := range t.Hits {
 		if h.Document >= len(t.Documents) {
-			c.fail("a hit in document %d of %d", h.Document, len(t.Documents))
+			c.fail("a match in document %d of %d", h.Document, len(t.Documents))
 		}
 	}
 }

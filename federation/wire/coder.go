@@ -125,7 +125,7 @@ func (c *coder) payload(oldest int) {
 	c.version = Version
 	c.num(&c.version, 1, math.MaxUint8)
 	if c.err == nil && (c.version < oldest || c.version > Version) {
-		c.fail("%w: version %d, known is %d", ErrVersion, c.version, Version)
+		c.fail("%w: version %d, want %d", ErrVersion, c.version, Version)
 	}
 }
 
@@ -301,7 +301,7 @@ func enum[S ~string](c *coder, v *S, all []S) {
 	n := 0
 	if !c.reading {
 		if n = slices.Index(all, *v); n < 0 {
-			c.fail("%q is none of %q", *v, all)
+			c.fail("%q is not one of %q", *v, all)
 			return
 		}
 	}

@@ -87,7 +87,7 @@ func (c *coder) leadAnswer(t *concordat.LeadAnswer) {
 	}
 	for _, h := range t.Hits {
 		if h.Document >= len(t.Documents) || h.Place >= len(t.Documents[h.Document].Places) {
-			c.fail("a hit in place %d of document %d of %d", h.Place, h.Document, len(t.Documents))
+			c.fail("a match in place %d of document %d of %d", h.Place, h.Document, len(t.Documents))
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (c *coder) shipment(s *concordat.Shipment) {
 			c.num(&t.Ordinal, 4, math.MaxInt32)
 		})
 		if (d.Removed || d.Withheld) && (d.Title != "" || d.Author != "" || d.Contact != "" || !d.Date.IsZero() || d.Sentences != nil) {
-			c.fail("a document that is not shipped is named")
+			c.fail("a document that is not shipped has a name")
 		}
 	})
 	c.blob(&s.Cursor, 1, maxCursor)
@@ -123,7 +123,7 @@ func (c *coder) fate(d *concordat.ShippedDocument) {
 	n := 0
 	switch {
 	case d.Removed && d.Withheld:
-		c.fail("a document is removed and withheld")
+		c.fail("a document is both removed and withheld")
 	case d.Removed:
 		n = 1
 	case d.Withheld:

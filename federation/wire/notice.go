@@ -31,7 +31,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	c.displayText(&n.Words, maxWords)
 	c.time(&n.At)
 	if !c.reading && (n.Kind == concordat.NoticeCase) != (n.Case != nil) {
-		c.fail("a notice of a case says where the sender stands, and no other does")
+		c.fail("only a notice of a case says where the sender stands, and it must")
 	}
 	if n.Kind != concordat.NoticeCase || c.err != nil {
 		return

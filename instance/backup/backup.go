@@ -122,7 +122,7 @@ func parseManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %v", concordat.ErrCorrupt, err)
 	}
 	if m.Format < Format || m.Format > FormatEncrypted {
-		return nil, fmt.Errorf("%w: format %d, this program knows %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
+		return nil, fmt.Errorf("%w: format %d, but this program knows %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
 	}
 	if (m.Encryption != nil) != (m.Format == FormatEncrypted) {
 		return nil, fmt.Errorf("%w: encryption in format %d", concordat.ErrCorrupt, m.Format)
@@ -195,7 +195,7 @@ func (b *Backup) each(f func(File) error) error {
 		return fmt.Errorf("list of files: %w: %w", concordat.ErrCorrupt, err)
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != b.Manifest.List || n != b.Manifest.Files {
-		return fmt.Errorf("%w: the list of %d files does not fit the manifest", concordat.ErrCorrupt, n)
+		return fmt.Errorf("%w: the list of %d files does not match the manifest", concordat.ErrCorrupt, n)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ var siteKeys = []Key{
 	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
 		"Name of the site for people, as partners and reports show it."),
 	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
-		"Recipe of the fingerprints; reindex changes that of an existing index.",
+		"Recipe of the fingerprints; reindex applies it to an existing index.",
 		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
 	threshold("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
@@ -77,7 +77,7 @@ var siteKeys = []Key{
 	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
 		"How far around each band the index looks. exact is faster, but finds close copies only."),
 	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
-		"Sentences to ask partner sites about: those that found nothing here, all, or none.",
+		"Sentences to ask partner sites about: those that matched nothing here, all, or none.",
 		"unmatched", "all", "none"),
 
 	yesNo("check.short", "false", live, func(c *Config) *bool { return &c.Check.Short },
@@ -153,11 +153,11 @@ var extractKeys = []Key{
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Address of the pages and the API. Port 0: any free one."),
 	address("serve.metrics", "", func(c *Config) *string { return &c.Serve.Metrics },
-		"Private address of /metrics, /healthz and /readyz, without signing in."),
+		"Private address of /metrics, /healthz and /readyz, which need no sign-in."),
 	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
 		"When less than this is free on its disk, the site accepts no files and starts no checks."),
 	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
-		"Public address of the pages, such as https://check.example.edu; https binds cookies to it. Empty: serve.listen, by http."),
+		"Public address of the pages, such as https://check.example.edu; https binds cookies to it. Empty: serve.listen, over http."),
 
 	word("login.password", PasswordEveryone, restart, func(c *Config) *string { return &c.Login.Password },
 		"Who may sign in with a password; others use a provider (login.oidc).",
@@ -166,19 +166,19 @@ var extractKeys = []Key{
 	yesNo("lti.learners", "false", restart, func(c *Config) *bool { return &c.LTI.Learners },
 		"Allow learners to open the reports of their own work from a learning platform."),
 	yesNo("lti.private_addresses", "false", restart, func(c *Config) *bool { return &c.LTI.Private },
-		"Allow learning platforms at private or loopback addresses, and by http."),
+		"Allow learning platforms at private or loopback addresses, and over http."),
 
 	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
 		"Address to listen on for partner sites. The address that they use is in the site's card."),
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
-		"A proxy ends the TLS of partners, so only their sealed messages identify them."),
+		"A proxy terminates partners' TLS, so only their sealed messages identify them."),
 	networks("federation.allow", "", func(c *Config) *[]netip.Prefix { return &c.Federation.Allow },
 		"Private networks of partners, such as 10.0.0.0/8, unless the site's own card has an address there."),
 }
 
 var logKeys = []Key{
 	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
-		"Private networks that webhooks may reach, also by plain http."),
+		"Private networks that webhooks may reach, also over plain http."),
 
 	networks("harvest.allow", "", func(c *Config) *[]netip.Prefix { return &c.Harvest.Allow },
 		"Private networks that may be harvested."),
@@ -193,7 +193,7 @@ var logKeys = []Key{
 	yesNo("index.keep_table", "true", restart, func(c *Config) *bool { return &c.Index.KeepTable },
 		"Keep the table derived from the index on disk: starts take a tenth of the time, for 75 to 85 bytes a sentence."),
 	yesNo("index.stock_segments", "false", restart, func(c *Config) *bool { return &c.Index.StockSegments },
-		"Let Bleve's own code write the index files: the same answers, some eight times slower and larger."),
+		"Let Bleve's own code write the index files: the same answers, about eight times slower and larger."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages to log."),

@@ -186,7 +186,7 @@ func (o *Provider) set(key, text, dir string) error {
 	}
 	plain := func(field *string) error {
 		if text == "" || len(text) > 1000 || strings.ContainsAny(text, "\x00\r\n") {
-			return errors.New("want a text of 1 to 1000 bytes in one line")
+			return errors.New("want a text of 1 to 1000 bytes on one line")
 		}
 		*field = text
 		return nil

@@ -59,7 +59,7 @@ func (p *parser) group(n *yaml.Node, name string) {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == full })
 		switch {
 		case strings.Contains(key.Value, "."): // only one way to write a key is allowed, so that repetitions are detected
-			p.fault(key, full, "unknown key: write it below the keys before its dots")
+			p.fault(key, full, "unknown key: nest it instead of writing its dots")
 		case i >= 0:
 			p.value(keys[i], value)
 		case full == "templates":

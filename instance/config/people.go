@@ -52,7 +52,7 @@ var peopleKeys = []Key{
 	duration("serve.session_idle", "2h", restart, time.Minute, 12*time.Hour, func(c *Config) *time.Duration { return &c.People.SessionIdle },
 		"How long an unused browser stays signed in; at most 12h even if used."),
 	number("serve.api_calls", "600", restart, "per minute", 1, 1_000_000, func(c *Config) *int { return &c.People.Calls },
-		"Maximum API calls with one token; a tenth of it from one address without a valid token."),
+		"Maximum API calls with one token; without a valid token, a tenth from one address."),
 
 	word("submitters.see", "everything", restart, func(c *Config) *string { return &c.People.See },
 		"What submitters see of reports about their own documents; report leaves out other people's wording.",
@@ -99,7 +99,7 @@ var peopleKeys = []Key{
 	number("retention.originals_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Originals },
 		"Days after the check's end that a submitted file is deleted. 0: never."),
 	yesNo("retention.no_store", "false", restart, func(c *Config) *bool { return &c.Retention.NoStore },
-		"Delete text and original of every submission once its report exists."),
+		"Delete every submission's text and original once its report exists."),
 	number("retention.accepted_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Accepted },
 		"Days from the decision *accepted* in a shared case until this site's document is deleted. 0: at once."),
 	number("retention.rejected_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Rejected },

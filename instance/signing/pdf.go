@@ -211,7 +211,7 @@ func readKey(path string) (crypto.Signer, error) {
 		}
 		s, ok := key.(crypto.Signer)
 		if r, isRSA := key.(*rsa.PrivateKey); !ok || isRSA && r.N.BitLen() < 2048 {
-			return nil, fmt.Errorf("%s: a key of ECDSA or of RSA with 2048 bits or more is needed", path)
+			return nil, fmt.Errorf("%s: want an ECDSA key, or an RSA key of at least 2048 bits", path)
 		}
 		return s, nil
 	}

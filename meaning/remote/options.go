@@ -51,7 +51,7 @@ func (o Options) Validate() error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(o.URL) > 1000:
 		errs = append(errs, errors.New("url: want an address such as http://127.0.0.1:8080/v1"))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		errs = append(errs, errors.New("url: holds a name, a password or a query: a key goes into the key file"))
+		errs = append(errs, errors.New("url: must not hold a name, a password or a query; put a key into the key file"))
 	case !o.AllowTextToLeave && !isHere(u.Hostname()):
 		errs = append(errs, fmt.Errorf("url: texts would be sent to %s, which is another machine; to allow this, set allow_text_to_leave to true", u.Hostname()))
 	case u.Scheme == "http" && !isHere(u.Hostname()) && !isNear(u.Hostname()):

@@ -78,7 +78,7 @@ func ParseObjects(b []byte) (*Objects, error) {
 		return nil, fmt.Errorf("list of pages: %w: %w", concordat.ErrInvalid, err)
 	}
 	if o.Version != ObjectsVersion {
-		return nil, fmt.Errorf("list of pages: %w: version %d, this program reads %d", concordat.ErrInvalid, o.Version, ObjectsVersion)
+		return nil, fmt.Errorf("list of pages: %w: version %d, but this program reads %d", concordat.ErrInvalid, o.Version, ObjectsVersion)
 	}
 	return &o, nil
 }

@@ -107,7 +107,7 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	}
 	for i, x := range a.Sentences {
 		if !profile.Gated(x.Gate) {
-			return nil, invalid("sentence %d has gate %d, which no scheme gives", i, x.Gate)
+			return nil, invalid("sentence %d has gate %d, which no scheme produces", i, x.Gate)
 		}
 	}
 	set := s.epoch(a.Epoch)
@@ -141,7 +141,7 @@ func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose st
 // refusedJob returns the error for an unusable job.
 func refusedJob(err error) error {
 	if errors.Is(err, concordat.ErrInvalid) {
-		return refuse(concordat.ReasonUnknown, "this job is of another submission")
+		return refuse(concordat.ReasonUnknown, "this job belongs to another submission")
 	}
 	return err
 }

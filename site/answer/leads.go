@@ -163,7 +163,7 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 		switch {
 		case refusal != nil:
 		case !g.rule.Leads || !atLeast(g.rule.Level, concordat.ShowMetadata):
-			refusal = refuse(concordat.ReasonLevel, "library %s is not asked about meaning", lib)
+			refusal = refuse(concordat.ReasonLevel, "library %s does not answer questions about meaning", lib)
 		case s.o.Meaning == nil || !s.o.Meaning():
 			refusal = refuse(concordat.ReasonScheme, "this site has no index of meaning")
 		default:

@@ -99,12 +99,12 @@ func checkNotice(n *concordat.Notice) error {
 	switch n.Kind {
 	case concordat.NoticeAlert:
 		if n.Answer == nil || !job {
-			return invalid("an alert of nothing")
+			return invalid("an alert about nothing")
 		}
 	case concordat.NoticeCase:
 		if !job || n.Case == nil || n.Case.State == "" || len(n.Case.Contact) > concordat.MaxCaseContact ||
 			len(n.Words) > concordat.MaxCaseWords {
-			return invalid("a case of nothing")
+			return invalid("a case about nothing")
 		}
 	case concordat.NoticeDisclosure, concordat.NoticeEnded:
 		if !job {

@@ -264,7 +264,7 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 		return false
 	})
 	if len(o.Units) == 0 {
-		return refuse(concordat.ReasonLevel, "these sentences were shown to you in another form, and are not shown in two")
+		return refuse(concordat.ReasonLevel, "these sentences were shown to you in another form, and a text is shown in one form only")
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	err := s.o.Store.Asks.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
 		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
 	if errors.Is(err, concordat.ErrRefused) {
-		return refuse(concordat.ReasonLevel, "this text was shown to you in another form, and is not shown in two")
+		return refuse(concordat.ReasonLevel, "this text was shown to you in another form, and a text is shown in one form only")
 	}
 	return err
 }
@@ -295,7 +295,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 		return nil, unknown("no answer of this job named any of these sentences")
 	}
 	if evidenceOf(all) < leastEvidence {
-		return nil, refuse(concordat.ReasonGate, "what matches may be chance")
+		return nil, refuse(concordat.ReasonGate, "the matches may be chance")
 	}
 	order := slices.Sorted(maps.Keys(best))
 	kept := map[int]bool{}
@@ -321,7 +321,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, refuse(concordat.ReasonGate, "what matches there may be chance")
+		return nil, refuse(concordat.ReasonGate, "the matches there may be chance")
 	}
 	return out, nil
 }

@@ -117,7 +117,7 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 		close := slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Distance <= openGate && h.Span.Overlaps(sp) })
 		if !close || !slices.Equal(clip(sp, near), []concordat.Span{sp}) || !compare.StartsRune(k.text, sp.Start) ||
 			!compare.StartsRune(k.text, sp.End) || len(p.Text) > sp.Len()*3/2+sentenceLetters {
-			return refuse(concordat.ReasonGate, "passage %d is not shown: no sentence of it matches closely, it is no part of the text, or it is "+
+			return refuse(concordat.ReasonGate, "passage %d is not shown: no sentence of it matches closely, it is not part of the text, or it is "+
 				"much shorter than the text sent", i)
 		}
 	}
@@ -233,7 +233,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 		return store.Disclosure{}, err
 	}
 	if pending >= maxPending {
-		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests wait for a person", pending)
+		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests are waiting for a person", pending)
 	}
 	if err := s.look(ctx, k, a); err != nil {
 		return store.Disclosure{}, err
@@ -292,7 +292,7 @@ const MaxWords = 10_000
 
 // Errors about the message to a partner.
 var (
-	ErrNoWords   = fmt.Errorf("the partner is told the reason: write a few words: %w", concordat.ErrInvalid)
+	ErrNoWords   = fmt.Errorf("the partner is told the reason, so write a few words: %w", concordat.ErrInvalid)
 	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
 )
 
@@ -324,7 +324,7 @@ func (s *Requests) decide(ctx context.Context, id, from, to, actor, words string
 		return d, err
 	}
 	if d.Direction != store.DisclosureIn {
-		return d, fmt.Errorf("disclosure %s: %w: it is the partner who decides", id, concordat.ErrInvalid)
+		return d, fmt.Errorf("disclosure %s: %w: the partner decides", id, concordat.ErrInvalid)
 	}
 	if d, err = s.expire(ctx, d); err != nil {
 		return d, err

@@ -220,7 +220,7 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	if err != nil || !raised {
 		return err
 	}
-	s.o.Logger.Warn("a partner asks about suspiciously many variants of sentences", "site", g.from, "library", g.library.ID)
+	s.o.Logger.Warn("a partner asks about suspiciously many variants of the same sentences", "site", g.from, "library", g.library.ID)
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
@@ -258,7 +258,7 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 		if !raised {
 			continue
 		}
-		action, words := "one document", "a partner's checks come to one document again and again"
+		action, words := "one document", "a partner's checks keep finding the same document"
 		if a.Kind == store.AlarmLibrary {
 			action, words = "much of a library", "a partner has been shown much of a library"
 		}

@@ -112,7 +112,7 @@ func TestPartnersThatFail(t *testing.T) {
 			p.Refuse = &concordat.Refusal{Reason: concordat.ReasonPurpose, Words: "theses\x1b[2J only"}
 		}, concordat.ReasonPurpose, "not open for this purpose: theses [2J only"},
 		"other scheme": {func(p *sitetest.Partner) { p.Refuse = &concordat.Refusal{Reason: concordat.ReasonScheme} }, concordat.ReasonScheme,
-			"made in another way"},
+			"uses a different fingerprint scheme"},
 		"refuses library": {func(p *sitetest.Partner) {
 			p.Library = map[concordat.LibraryID]*concordat.Refusal{"lib": {Reason: concordat.ReasonBudget}}
 		}, concordat.ReasonBudget, "used up"},

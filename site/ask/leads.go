@@ -305,12 +305,12 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 		}
 	}
 	if len(a.Cells) == 0 && len(t.Documents) > 0 {
-		return bad("documents of no question")
+		return bad("documents, although there was no question")
 	}
 	told := map[concordat.Handle]bool{}
 	for _, d := range t.Documents {
 		if told[d.Handle] {
-			return bad("a document twice")
+			return bad("the same document twice")
 		}
 		told[d.Handle] = true
 		end := 0

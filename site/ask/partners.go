@@ -235,7 +235,7 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	case errors.Is(err, concordat.ErrRefused):
 		return concordat.ReasonFault, "refused"
 	case errors.Is(err, concordat.ErrUnavailable):
-		return concordat.ReasonBusy, "out of reach"
+		return concordat.ReasonBusy, "it cannot be reached"
 	}
 	return concordat.ReasonFault, "something failed between the sites"
 }
@@ -248,19 +248,19 @@ func reasonWords(r concordat.Reason) string {
 	case concordat.ReasonPurpose:
 		return "not open for this purpose"
 	case concordat.ReasonLevel:
-		return "less is shown than was asked for"
+		return "it shows less than was asked for"
 	case concordat.ReasonBudget:
-		return "the budget of this site is used up"
+		return "this site has used up its budget there"
 	case concordat.ReasonEmbargo:
 		return "the library is under embargo"
 	case concordat.ReasonExpired:
 		return "the library has expired"
 	case concordat.ReasonEpoch:
-		return "it has no fingerprints of this key period"
+		return "it has no fingerprints for this key period"
 	case concordat.ReasonScheme:
-		return "its fingerprints are made in another way"
+		return "it uses a different fingerprint scheme"
 	case concordat.ReasonGate:
-		return "too little matches to be shown"
+		return "too few matches to show"
 	case concordat.ReasonUnknown:
 		return "the question is no longer known there"
 	case concordat.ReasonApproval:

@@ -253,7 +253,7 @@ func requestOf(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, 
 	}
 	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
 	if i < 0 || f.Partners[i].Job == "" {
-		return nil, fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: a mirror named the document, not its owner", concordat.ErrInvalid)
 	}
 	src := f.Partners[i]
 	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}

@@ -211,7 +211,7 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		}
 		clear(vectors) // stored vectors come from another model with the same name, so request all of them again
 	}
-	return nil, sent, &serverError{errors.New("its vectors are of several lengths")}
+	return nil, sent, &serverError{errors.New("its vectors differ in length")}
 }
 
 // evenly reports whether all known vectors have the same dimension.

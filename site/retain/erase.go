@@ -156,7 +156,7 @@ func (e *Eraser) await(ctx context.Context, id string, enough func(store.Erasure
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("deletion %s goes on: %w: %w", id, concordat.ErrUnavailable, ctx.Err())
+			return nil, fmt.Errorf("deletion %s continues: %w: %w", id, concordat.ErrUnavailable, ctx.Err())
 		case <-time.After(otherProcessPoll):
 		}
 	}

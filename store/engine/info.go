@@ -60,6 +60,6 @@ func postgresInfo(ctx context.Context, c Conn, now func() time.Time) (Info, erro
 	warn(remote && !tls, "the connection is not encrypted: add sslmode=verify-full to store.url")
 	skew := time.Duration((clock - float64(before.UnixMicro())/1e6) * 1e9)
 	warn(math.Abs(float64(skew)) > float64(maxSkew+now().Sub(before)),
-		"the server's clock differs by %s from this machine's: claims of checks end by clocks", skew.Round(time.Millisecond))
+		"the server's clock differs by %s from this machine's, and claims on checks expire by the clock", skew.Round(time.Millisecond))
 	return e, nil
 }

@@ -54,7 +54,7 @@ func (db *DB) migrate(ctx context.Context) error {
 			return err
 		}
 		if last > newest {
-			return fmt.Errorf("%w: its schema is version %d, this program knows versions up to %d: use the newer program again, or restore "+
+			return fmt.Errorf("%w: its schema is version %d, but this program knows versions up to %d: use the newer program again, or restore "+
 				"a backup made before the upgrade", concordat.ErrInvalid, last, newest)
 		}
 		before, err := db.pending(ctx, p)

@@ -35,17 +35,17 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.api, a, get("get-meaning", "/meaning", "How rewritten and translated text is found: leads, index by meaning, encoder"), meaningAPI(w).tell)
 	register(w.api, a, operation{id: "change-meaning", method: http.MethodPatch, path: "/admin/meaning",
 		summary: "Change how rewritten and translated text is found, while the site is served",
-		text:    "Answers at once. The index is made and the encoder installed in the background: get-meaning shows the progress. Fields that are absent stay as they are.",
+		text:    "Returns at once. The index is built and the encoder installed in the background; get-meaning shows the progress. Absent fields stay as they are.",
 		scope:   scopeSettings, roles: pages.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
 	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
 		summary: "Restart a failed task", scope: scopeCheck, roles: pages.Administrators}, w.apiRetry)
-	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, and what each was asked"), w.apiPartnerSites)
+	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, and what each has been asked"), w.apiPartnerSites)
 	register(w.api, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
 	register(w.api, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
 	register(w.api, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
 		summary: "Verify the chain of the audit", scope: scopeRead, roles: pages.Overseers}, w.apiVerify)
-	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
+	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Create a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
 		scope: scopeDocuments, roles: pages.Officers}, w.apiMakeLibrary)
 	registerEmpty(w.api, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
@@ -101,8 +101,8 @@ func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[admin.St
 // apiScheme is the API form of Schemes.
 type apiScheme struct {
 	Recipe string                  `json:"recipe"`
-	Scheme concordat.Scheme        `json:"scheme" doc:"With its digest"`
-	Keyed  bool                    `json:"keyed" doc:"Keyed by the site"`
+	Scheme concordat.Scheme        `json:"scheme" doc:"The scheme, with its digest"`
+	Keyed  bool                    `json:"keyed" doc:"Whether the fingerprints are keyed by the site"`
 	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
@@ -217,7 +217,7 @@ func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[api
 
 type apiExposureInput struct {
 	Site  string `path:"site"`
-	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Maximum number of single documents listed"`
+	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Maximum number of documents to list individually"`
 }
 
 func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
@@ -236,8 +236,8 @@ func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answe
 type apiAuditInput struct {
 	Actor  string    `query:"actor"`
 	Action string    `query:"action"`
-	From   time.Time `query:"from" doc:"The first instant"`
-	To     time.Time `query:"to" doc:"The instant before which"`
+	From   time.Time `query:"from" doc:"Only entries from this instant on"`
+	To     time.Time `query:"to" doc:"Only entries before this instant"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	Cursor string    `query:"cursor" maxLength:"4096" doc:"next of the previous page; empty: the first page"`
 }
@@ -268,7 +268,7 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 }
 
 type apiHead struct {
-	Entries int64  `json:"entries" doc:"Number of the last entry; the chain is intact up to it"`
+	Entries int64  `json:"entries" doc:"Number of the last entry, up to which the chain is intact"`
 	Hash    string `json:"hash"`
 }
 

@@ -20,7 +20,7 @@ import (
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
 		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: pages.Officers,
-		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner's check was notified of a document of this site; no more of it is shown here than there."},
+		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner was notified that its check matches a document of this site; no more of it is shown here than there."},
 		w.apiAlerts)
 	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
 		summary: "One alert", scope: scopeRead, roles: pages.Officers}, w.apiAlert)
@@ -29,10 +29,10 @@ func (w api) apiOfAlerts(a huma.API) {
 		text: "Handled alerts count as read. The first person to do either stays recorded."}, w.apiChangeAlert)
 	watch := standing{w.Web}
 	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
-		summary: "Watched checks, with which later documents are compared, latest first", scope: scopeRead, roles: pages.Officers}, watch.list)
+		summary: "Watched checks, latest first", scope: scopeRead, roles: pages.Officers}, watch.list)
 	registerEmpty(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
 		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
-		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with standing."}, watch.watch)
+		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with the field standing."}, watch.watch)
 	registerEmpty(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
 		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "409: watching has ended here, but a partner could not be notified. Repeat the call later."}, watch.stop)
@@ -44,7 +44,7 @@ type standing struct{ web *web.Web }
 type apiWatchedCheck struct {
 	Check    concordat.TaskID   `json:"check"`
 	Title    string             `json:"title"`
-	Since    *time.Time         `json:"since,omitempty" doc:"Absent: only partners watch it"`
+	Since    *time.Time         `json:"since,omitempty" doc:"When this site began to watch; absent: only partners do"`
 	Partners []concordat.SiteID `json:"partners,omitempty" doc:"Partners that also watch it"`
 }
 
@@ -79,8 +79,8 @@ func (s standing) stop(ctx context.Context, in *apiCheckInput) (*struct{}, error
 
 type apiAlertsInput struct {
 	bounds.PageInput
-	Side string `query:"side" enum:"found,told" doc:"Only these"`
-	Open bool   `query:"open" doc:"Only those not handled yet"`
+	Side string `query:"side" enum:"found,told" doc:"Only alerts of this kind"`
+	Open bool   `query:"open" doc:"Only alerts not handled yet"`
 }
 
 type apiAlertsOutput struct {

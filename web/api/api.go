@@ -58,7 +58,7 @@ type (
 
 const apiWords = `Submit documents, follow their checks, and read and decide on the reports.
 
-A token is made on the account page, acts for its account, and goes into each request as Authorization: Bearer TOKEN.
+A token is created on the account page, acts for its account, and is sent in each request as Authorization: Bearer TOKEN.
 Each operation names the scope that the token needs and the roles that the account may have.
 
 Lists come in pages: limit is the maximum number of entries in one, and next is the cursor of the following page, absent

@@ -32,24 +32,24 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
 	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
 	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
-		"Wording in at least three documents of a batch; wording that counts comes first"), w.apiBatchWording)
+		"Wording in at least three documents of a batch, counted wording first"), w.apiBatchWording)
 	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
-		"Count such wording in the reports of its documents, or stop counting it", pages.Officers)
+		"Count shared wording in the reports of its documents, or stop counting it", pages.Officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
 	register(w, a, count, w.apiCountBatchWording)
 	register(w, a, get("list-batch-leads", "/batches/{id}/leads",
-		"Leads between documents of a batch, undecided ones first, and what many of them say"), w.apiBatchLeads)
+		"Leads between documents of a batch, undecided ones first, and what three or more documents say"), w.apiBatchLeads)
 	lead := do("decide-batch-lead", http.MethodPost, "/batches/{id}/leads",
-		"Count a lead in the reports of both documents, set it aside, or neither", pages.Officers)
+		"Count a lead in the reports of both documents, set it aside, or withdraw the decision", pages.Officers)
 	lead.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"state": {Enum: []any{"open"}}}}}
 	register(w, a, lead, w.apiDecideBatchLead)
 	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", pages.Checkers),
 		w.apiCancelBatch)
 	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
 		"Check a batch against the libraries again, or resume one that failed", pages.Checkers), w.apiRepeatBatch)
-	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", pages.Officers),
+	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs of a batch do not count", pages.Officers),
 		w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", pages.Officers),
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair of a batch counts", pages.Officers),
 		w.apiPairVerdict)
 	register(w, a, get("list-rechecks", "/rechecks", "Scheduled re-checks, and what they found"), w.apiRechecks)
 	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Schedule a re-check of a check or a batch", pages.Checkers)
@@ -66,18 +66,18 @@ func (w api) apiOfBatches(a huma.API) {
 			Description: "Table (CSV or tab-separated) that describes the files: file, title, author, group, draft_of, date"},
 		"title": {Type: "string", Description: "Name of the batch"},
 		"threshold": {Type: "number", ExclusiveMinimum: new(0.0), Maximum: new(100.0),
-			Description: "Minimum share of either document, in per cent, with which a pair joins a cluster; 30 if left out"},
+			Description: "Minimum share of either document, in per cent, for a pair to join a cluster; 30 if left out"},
 		"library":  names,
 		"partner":  names,
-		"purpose":  {Type: "string", Description: "Told to partners"},
+		"purpose":  {Type: "string", Description: "Purpose stated to partners"},
 		"alone":    {Type: "string", Description: "Not empty: compare with no library"},
-		"template": {Type: "string", Description: "Section template; empty: the one that all named libraries have in common; none: none"},
+		"template": {Type: "string", Description: "Section template; empty: the one that all named libraries share; none: no template"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
 		summary: "Submit documents to be compared with one another", scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
-				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
+				Description: "The same key with the same body within a day returns the same answer", Schema: &huma.Schema{Type: "string"}}}
 			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: form,
 				Encoding: map[string]*huma.Encoding{"manifest": {ContentType: "text/csv"}}}}}
 			o.Responses = map[string]*huma.Response{"202": answers("The batch", "application/json", schemaOf[view.Batch](a))}
@@ -111,7 +111,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 type apiBatchOutput struct {
 	Body struct {
 		view.Batch
-		Threshold float64            `json:"threshold" doc:"Minimum share of either document with which a pair joins a cluster"`
+		Threshold float64            `json:"threshold" doc:"Minimum share of either document for a pair to join a cluster"`
 		Lineage   batch.LineageRules `json:"lineage" doc:"Which pairs do not count"`
 		Documents []batch.MemberLine `json:"documents"`
 	}
@@ -258,8 +258,8 @@ type apiSetRecheckInput struct {
 	Kind   string `path:"kind" enum:"check,batch"`
 	Target string `path:"target"`
 	Body   struct {
-		Every int    `json:"every" minimum:"0" maximum:"3650" doc:"Days; 0: once, on the day"`
-		On    string `json:"on,omitempty" format:"date" doc:"First day, YYYY-MM-DD; absent: after that many days"`
+		Every int    `json:"every" minimum:"0" maximum:"3650" doc:"Days between repetitions; 0: once, on the given day"`
+		On    string `json:"on,omitempty" format:"date" doc:"First day, YYYY-MM-DD; absent: after the number of days"`
 	}
 }
 
@@ -323,7 +323,7 @@ type apiCountBatchInput struct {
 	ID   string `path:"id"`
 	N    string `path:"n" doc:"Number of the wording, from 1"`
 	Body struct {
-		Count   bool   `json:"count" doc:"false: no longer"`
+		Count   bool   `json:"count" doc:"true: count it; false: stop counting it"`
 		Comment string `json:"comment,omitempty" maxLength:"10000" pattern:"\\S" doc:"Why it counts"`
 	}
 }
@@ -347,7 +347,7 @@ type apiBatchLeadsOutput struct {
 		Asked bool             `json:"asked" doc:"Whether the batch looked for leads"`
 		Total int              `json:"total" doc:"Number of all leads, whatever the filter"`
 		Leads []batch.LeadLine `json:"leads"`
-		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say; not leads"`
+		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say, so it is no lead"`
 	}
 }
 
@@ -371,12 +371,12 @@ func (w api) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBat
 type apiDecideBatchLeadInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		A       int              `json:"number_a" minimum:"1" doc:"Of the document that the lead names first"`
-		B       int              `json:"number_b" minimum:"1"`
-		Span    concordat.Span   `json:"span" doc:"Of the lead in the first document, in code points"`
-		Source  concordat.Span   `json:"source_span" doc:"Of the lead in the second, in code points"`
+		A       int              `json:"number_a" minimum:"1" doc:"Number of the document that the lead names first"`
+		B       int              `json:"number_b" minimum:"1" doc:"Number of the document that it names second"`
+		Span    concordat.Span   `json:"span" doc:"Span of the lead in the first document, in code points"`
+		Source  concordat.Span   `json:"source_span" doc:"Span of the lead in the second document, in code points"`
 		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`
-		Comment string           `json:"comment,omitempty" maxLength:"10000" pattern:"\\S" doc:"Why"`
+		Comment string           `json:"comment,omitempty" maxLength:"10000" pattern:"\\S" doc:"Reason for the decision"`
 	}
 }
 

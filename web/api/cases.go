@@ -31,7 +31,7 @@ func apiOfCases(w api, a huma.API) {
 
 type casesInput struct {
 	bounds.PageInput
-	Open bool `query:"open" doc:"Only those that the two sites have not settled"`
+	Open bool `query:"open" doc:"Only cases that the two sites have not settled"`
 }
 
 type casesOutput struct {
@@ -69,11 +69,11 @@ func (c casesAPI) one(ctx context.Context, in *caseInput) (*caseOutput, error) {
 type moveCaseInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		State    concordat.CaseState    `json:"state,omitempty" enum:"open,confirmed,cleared" doc:"Absent: as before"`
-		Words    string                 `json:"words,omitempty" maxLength:"1000" doc:"To the partner"`
-		Contact  string                 `json:"contact,omitempty" maxLength:"300" doc:"For the partner; absent: as before"`
-		Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"About this site's own document; made once"`
-		Keep     bool                   `json:"keep,omitempty" doc:"The decision deletes nothing"`
+		State    concordat.CaseState    `json:"state,omitempty" enum:"open,confirmed,cleared" doc:"This site's position; absent: unchanged"`
+		Words    string                 `json:"words,omitempty" maxLength:"1000" doc:"Message to the partner"`
+		Contact  string                 `json:"contact,omitempty" maxLength:"300" doc:"Contact for the partner; absent: unchanged"`
+		Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"Decision about this site's own document, made once"`
+		Keep     bool                   `json:"keep,omitempty" doc:"Delete nothing after the decision"`
 	}
 }
 

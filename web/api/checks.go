@@ -27,29 +27,29 @@ func (w api) apiOfChecks(a huma.API) {
 		text:  "Submitters get only their own checks."}, w.apiChecks)
 	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
 		roles: pages.Everyone,
-		text:  "For submitters, other people's checks do not exist; this applies to all operations below."}, w.apiCheck)
+		text:  "Submitters do not see other people's checks, here or in the operations below."}, w.apiCheck)
 	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
 		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: pages.Checkers,
 		text: "A check that has ended is not changed."}, w.apiCancel)
 	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
 		summary: "Passages of a report next to their sources, in text order", scope: scopeRead, roles: pages.Everyone,
-		text: "By the rules in force. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
+		text: "The rules in force apply. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
 	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
 		summary: "Leads of a report, in text order", scope: scopeRead, roles: pages.Everyone,
-		text: "Under the rules in force, with partners' documents that may say the same."}, w.apiLeads)
+		text: "The rules in force apply. Partners' documents that may say the same are included."}, w.apiLeads)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
 		scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted,
-		text: "Files are written to disk as they arrive. At most 1000 files, each at most as large as get-version says. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
+		text: "Files are written to disk as they arrive. There may be at most 1000 files, each no larger than get-version says. The other fields may have 4 MiB in all."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
-			Description: "The same key with the same body within a day gives the same answer; at most 255 bytes",
+			Description: "The same key with the same body within a day returns the same answer; at most 255 bytes",
 			Schema:      &huma.Schema{Type: "string"}}}
 		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: submitForm}}}
 		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
 	}, w.apiSubmit)
 	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
 		summary: "The report of a check that is done", scope: scopeRead, roles: pages.Everyone,
-		text: "By the rules in force. JSON is signed if the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
-		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent",
+		text: "The rules in force apply. JSON is signed if the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
+		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "Format of the report; absent: json",
 			Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
 		r := answers("The report", "application/json", &huma.Schema{Ref: "#/components/schemas/Report"})
 		r.Content["text/csv"], r.Content["text/html"] = textMedia(), textMedia()
@@ -57,8 +57,8 @@ func (w api) apiOfChecks(a huma.API) {
 		o.Responses = map[string]*huma.Response{"200": r}
 	}, w.apiReport)
 	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
-		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: pages.Everyone,
-		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; if it ends without one, reconnect."}, func(o *huma.Operation) {
+		summary: "Progress of a check, as server-sent events", scope: scopeRead, roles: pages.Everyone,
+		text: "The data of each event is a CheckEvent in JSON. The last event has the field finally; if the stream ends without one, reconnect."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
 		schemaOf[apiEvent](a)
 		o.Responses = map[string]*huma.Response{"200": answers("Events", "text/event-stream", eventSchema)}
@@ -78,23 +78,23 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"text":  {Type: "string", Pattern: `\S`, Description: "A text, instead of files or in addition to them"},
 	"title": {Type: "string", Description: "Title of the text"},
 	"author": {Type: "array", Items: &huma.Schema{Type: "string"},
-		Description: "Authors, each with the ORCID iD if known: Jane Doe (0000-0002-1825-0097); none: those that the file names"},
-	"together": {Type: "string", Description: "Not empty: all files are one submission with one report, in which each is a section"},
+		Description: "Authors, each with the ORCID iD if known: Jane Doe (0000-0002-1825-0097); none: the file's own"},
+	"together": {Type: "string", Description: "Not empty: all files are one submission with one report, which has a section for each file"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
-	"template": {Type: "string", Description: "Section template; empty: the one that all named libraries have in common; none: none"},
+	"template": {Type: "string", Description: "Section template; empty: the one that all named libraries share; none: no template"},
 	"partner": {Type: "array", Items: &huma.Schema{Type: "string"},
-		Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
-	"purpose": {Type: "string", Description: "Purpose, stated to the partners"},
+		Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries"},
+	"purpose": {Type: "string", Description: "Purpose stated to the partners"},
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
 		Description: "What partners are asked about; absent: as in the site's settings"},
 	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
 	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(web.MaxDeadline)),
 		Description: "Time limit for each partner, in seconds"},
-	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
+	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are also compared"},
 	"exclude": {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`,
 		Description: "Documents to leave out, as LIBRARY/DOCUMENT, separated by white space; for officers"},
 	"standing": {Type: "string", Description: "Not empty: later documents that match raise an alert, here and at the partners that are asked; for officers"},
-	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
+	"no_store": {Type: "string", Description: "Not empty: the text and the original are deleted once the report is made"},
 }}
 
 // filesOf returns a form field for files.
@@ -129,11 +129,11 @@ func moment(t time.Time) *time.Time {
 
 type apiChecksInput struct {
 	bounds.PageInput
-	State []string  `query:"state" enum:"queued,running,done,partial,failed" minItems:"1" nullable:"false" doc:"In one of these states"`
-	Owner string    `query:"owner" doc:"Submitted by this account"`
-	Batch string    `query:"batch" doc:"Handed in together"`
-	From  time.Time `query:"from" doc:"Made at this instant or after it"`
-	To    time.Time `query:"to" doc:"Made before this instant"`
+	State []string  `query:"state" enum:"queued,running,done,partial,failed" minItems:"1" nullable:"false" doc:"Only checks in one of these states"`
+	Owner string    `query:"owner" doc:"Only checks submitted by this account"`
+	Batch string    `query:"batch" doc:"Only checks submitted together under this identifier"`
+	From  time.Time `query:"from" doc:"Only checks created at this instant or later"`
+	To    time.Time `query:"to" doc:"Only checks created before this instant"`
 }
 
 type apiChecksBody struct {
@@ -252,7 +252,7 @@ func (w api) submitBody(ctx context.Context, v *pages.Visitor, u *web.Upload) (*
 
 // KeyInput is the input that makes an operation repeatable.
 type KeyInput struct {
-	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day returns the same answer, and nothing is done again"`
 }
 
 func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
@@ -293,8 +293,8 @@ type apiEvent struct {
 	Stage   string          `json:"stage,omitempty" doc:"Current stage of a running check"`
 	Done    int             `json:"done,omitempty" doc:"How many of total are done in this stage"`
 	Total   int             `json:"total,omitempty"`
-	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one, while it is queued: people take turns, so later ones of others may go first"`
-	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
+	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one while it is queued; people take turns, so later checks of others may run first"`
+	Finally bool            `json:"finally,omitempty" doc:"true: the check has ended, and this is the last event"`
 }
 
 // apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). The number of streams is limited, and
@@ -371,8 +371,8 @@ func (evidenceItem) Schema(huma.Registry) *huma.Schema {
 
 type apiEvidenceOutput struct {
 	Body struct {
-		Revision int            `json:"revision" doc:"ETag of the rules, as from get-rules"`
-		Total    int            `json:"total" doc:"Passages of the report"`
+		Revision int            `json:"revision" doc:"Revision of the rules, the ETag of get-rules"`
+		Total    int            `json:"total" doc:"Number of passages in the report"`
 		Evidence []evidenceItem `json:"evidence" nullable:"false"`
 		Next     string         `json:"next,omitempty" doc:"Cursor of the next page"`
 	}

@@ -19,7 +19,7 @@ func (w adminAPI) apiOfDeletions(a huma.API) {
 	register(w.api, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
 		needs:   []*huma.Schema{{Required: []string{"tasks"}}, {Required: []string{"documents"}}, {Required: []string{"batches"}}},
 		summary: "Permanently delete checks, or documents of a library", scope: scopeErase, roles: pages.Officers, body: bounds.ListsBody,
-		text: "Answers with the receipt once the bytes are gone from the disk. While a machine of the site is away, it answers with state deleted once nothing can be found any more, and the receipt follows. Officers delete checks and batches, administrators documents too."}, w.apiErase)
+		text: "Returns the receipt once the bytes are gone from the disk. If a machine of the site is away, it returns the state deleted once nothing can be found any more, and the receipt follows later. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: pages.Overseers}
 	}
@@ -33,7 +33,7 @@ type apiEraseInput struct {
 		Tasks     []concordat.TaskID     `json:"tasks,omitempty" minItems:"1" maxItems:"1000" nullable:"false"`
 		Library   concordat.LibraryID    `json:"library,omitempty" minLength:"1" dependentRequired:"documents"`
 		Documents []concordat.DocumentID `json:"documents,omitempty" minItems:"1" maxItems:"1000" nullable:"false" dependentRequired:"library"`
-		Batches   []string               `json:"batches,omitempty" minItems:"1" maxItems:"100" nullable:"false" doc:"With the checks of their documents"`
+		Batches   []string               `json:"batches,omitempty" minItems:"1" maxItems:"100" nullable:"false" doc:"Batches to delete with the checks of their documents"`
 	}
 }
 
@@ -41,7 +41,7 @@ type apiReceiptOutput struct {
 	Body struct {
 		ID      string             `json:"id"`
 		State   store.ErasureState `json:"state" enum:"asked,deleted,done"`
-		Receipt json.RawMessage    `json:"receipt,omitempty" doc:"As doc/operations.md describes it"`
+		Receipt json.RawMessage    `json:"receipt,omitempty" doc:"The receipt, as described in doc/operations.md"`
 	}
 }
 
@@ -73,7 +73,7 @@ func (w adminAPI) apiErasure(ctx context.Context, in *apiErasureInput) (*apiRece
 
 type apiErasuresInput struct {
 	Limit  int   `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor int64 `query:"cursor" minimum:"0" doc:"next of the page before"`
+	Cursor int64 `query:"cursor" minimum:"0" doc:"next of the previous page"`
 }
 
 type apiErasuresOutput struct {

@@ -26,7 +26,7 @@ func apiOfHarvest(w api, a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeDocuments, roles: roles, status: status}
 	}
 	admins := pages.Administrators
-	register(w, a, do("list-harvests", http.MethodGet, "/harvests", "Sources of documents, in order of name",
+	register(w, a, do("list-harvests", http.MethodGet, "/harvests", "Sources of documents, by name",
 		pages.Overseers,
 		http.StatusOK), h.list)
 	add := do("add-harvest", http.MethodPost, "/harvests", "Add a source; the site starts reading it at once", admins, http.StatusCreated)
@@ -37,7 +37,7 @@ func apiOfHarvest(w api, a huma.API) {
 	register(w, a, do("run-harvest", http.MethodPost, "/harvests/{id}/run", "Read a source now", admins, http.StatusAccepted), h.run)
 	registerEmpty(w, a, do("remove-harvest", http.MethodDelete, "/harvests/{id}", "Forget a source; its documents stay", admins,
 		http.StatusNoContent), h.remove)
-	register(w, a, do("list-harvest-records", http.MethodGet, "/harvests/{id}/records", "Records of a source, in order of identifier",
+	register(w, a, do("list-harvest-records", http.MethodGet, "/harvests/{id}/records", "Records of a source, by identifier",
 		pages.Overseers,
 		http.StatusOK), h.records)
 }
@@ -60,14 +60,14 @@ func (h harvestAPI) list(ctx context.Context, in *bounds.PageInput) (*harvestsOu
 
 type addHarvestInput struct {
 	Body struct {
-		ID        string              `json:"id,omitempty" pattern:"^[a-z0-9][a-z0-9.-]{0,63}$" doc:"Absent: from the address"`
-		URL       string              `json:"url" maxLength:"2000" doc:"Of a repository or its OAI-PMH interface, or of a ResourceSync list"`
-		Kind      string              `json:"kind,omitempty" enum:"oai,resourcesync" doc:"Absent: judged by the address"`
+		ID        string              `json:"id,omitempty" pattern:"^[a-z0-9][a-z0-9.-]{0,63}$" doc:"Name of the source; absent: made from the address"`
+		URL       string              `json:"url" maxLength:"2000" doc:"Address of a repository or its OAI-PMH interface, or of a ResourceSync list"`
+		Kind      string              `json:"kind,omitempty" enum:"oai,resourcesync" doc:"Protocol; absent: inferred from the address"`
 		Library   concordat.LibraryID `json:"library" minLength:"1" maxLength:"2000"`
 		Set       string              `json:"set,omitempty" maxLength:"300" pattern:"^[A-Za-z0-9\\-_.!~*'():]*$"`
 		Format    string              `json:"format,omitempty" maxLength:"300" pattern:"^[A-Za-z0-9\\-_.!~*'():]*$"`
 		Every     int                 `json:"every,omitempty" minimum:"0" maximum:"8760" doc:"Hours between two runs; 0: only on request"`
-		Withdrawn string              `json:"withdrawn,omitempty" enum:"delete,keep" doc:"Documents that the source withdraws; absent: delete"`
+		Withdrawn string              `json:"withdrawn,omitempty" enum:"delete,keep" doc:"What happens to documents that the source withdraws; absent: delete"`
 	}
 }
 
@@ -92,7 +92,7 @@ func (h harvestAPI) one(ctx context.Context, in *harvestInput) (*harvestOutput, 
 
 type runHarvestInput struct {
 	ID    string `path:"id" maxLength:"64"`
-	Whole bool   `query:"whole" doc:"List everything, and withdraw everything that is no longer listed, however much that is"`
+	Whole bool   `query:"whole" doc:"List everything, and remove what the source no longer lists, however much that is"`
 }
 
 func (h harvestAPI) run(ctx context.Context, in *runHarvestInput) (*harvestOutput, error) {
@@ -109,7 +109,7 @@ func (h harvestAPI) remove(ctx context.Context, in *harvestInput) (*struct{}, er
 type harvestRecordsInput struct {
 	bounds.PageInput
 	ID    string `path:"id" maxLength:"64"`
-	State string `query:"state" enum:"waiting,kept,embargoed,closed,textless,failed,withdrawing,withdrawn" doc:"Only these"`
+	State string `query:"state" enum:"waiting,kept,embargoed,closed,textless,failed,withdrawing,withdrawn" doc:"Only records in this state"`
 }
 
 type harvestRecordsOutput struct {

@@ -24,8 +24,8 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 	}
 	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of your account; for an administrator, of the site", "", 0),
 		w.apiHooks)
-	made := do("make-webhook", http.MethodPost, "", "Make a webhook",
-		"The secret is shown once. Only an administrator can receive the events of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
+	made := do("make-webhook", http.MethodPost, "", "Create a webhook",
+		"The secret is shown only once. Only an administrator can receive the events of the whole site. The address must be public and use https, unless the site allows others.", http.StatusCreated)
 	made.needs = addresses("url")
 	register(w.api, a, made, w.apiMakeHook)
 	register(w.api, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
@@ -35,31 +35,31 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 	registerEmpty(w.api, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
 	register(w.api, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
-		"It is shown once. For a day, the previous secret also signs.", 0), w.apiRotateHook)
+		"It is shown only once. For a day, deliveries are also signed with the previous secret.", 0), w.apiRotateHook)
 	register(w.api, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
 	register(w.api, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
 		"Ended deliveries are kept for 30 days, at most the newest 1000 of each webhook.", 0), w.apiDeliveries)
 	register(w.api, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent",
 		"", 0), w.apiDelivery)
 	register(w.api, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
-		"Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
+		"It keeps its webhook-id.", http.StatusAccepted), w.apiReplayOne)
 	register(w.api, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
-		"Ended deliveries in the given range; dead ones if no state is given.", http.StatusAccepted), w.apiReplay)
+		"Sends ended deliveries in the given range; only dead ones if no state is given.", http.StatusAccepted), w.apiReplay)
 }
 
 // apiWebhook is a webhook in the API's form.
 type apiWebhook struct {
 	ID      store.HookID      `json:"id"`
 	Account string            `json:"account"`
-	Whole   bool              `json:"whole" doc:"Receives the events of the whole site"`
+	Whole   bool              `json:"whole" doc:"Whether it receives the events of the whole site"`
 	URL     string            `json:"url"`
 	Title   string            `json:"title"`
 	Events  []store.EventKind `json:"events" nullable:"false"`
 	State   store.HookState   `json:"state" enum:"active,paused"`
-	Cause   string            `json:"cause,omitempty" doc:"Of being paused"`
+	Cause   string            `json:"cause,omitempty" doc:"Why it is paused"`
 	Made    time.Time         `json:"made"`
 	Former  *time.Time        `json:"former_secret_until,omitempty"`
-	Secret  string            `json:"secret,omitempty" doc:"Shown once"`
+	Secret  string            `json:"secret,omitempty" doc:"The secret; shown only once"`
 }
 
 func webhookOf(h store.Hook, secret bool) apiWebhook {
@@ -102,9 +102,9 @@ func (w adminAPI) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebho
 type apiMakeHookInput struct {
 	Body struct {
 		URL    string                           `json:"url" maxLength:"2000"`
-		Title  string                           `json:"title,omitempty" maxLength:"200" doc:"For people"`
+		Title  string                           `json:"title,omitempty" maxLength:"200" doc:"Title for people"`
 		Events bounds.Distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told,case.changed"`
-		Whole  bool                             `json:"whole,omitempty" doc:"Receives the events of the whole site, not only of its account's checks"`
+		Whole  bool                             `json:"whole,omitempty" doc:"Receive the events of the whole site, not only of the account's checks"`
 	}
 }
 
@@ -190,7 +190,7 @@ func (w adminAPI) apiRotateHook(ctx context.Context, in *HookInput) (*apiWebhook
 
 type apiReplayedOutput struct {
 	Body struct {
-		Deliveries int64 `json:"deliveries" doc:"That are sent"`
+		Deliveries int64 `json:"deliveries" doc:"Number of deliveries to be sent"`
 	}
 }
 
@@ -288,14 +288,14 @@ func (apiSent) Schema(huma.Registry) *huma.Schema {
 			"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object",
 				Description: "Depends on the type; see the documentation",
 				Properties: map[string]*huma.Schema{"leads": {Type: "object", Required: []string{"all", "open", "counted"},
-					Description: "For check.done: leads in the report; for batch.done: between the documents of a batch, or in all reports of checks that were submitted together. Absent: they were not requested",
+					Description: "For check.done: leads in the report; for batch.done: leads between the documents of a batch, or in all reports of checks that were submitted together. Absent: leads were not requested",
 					Properties:  map[string]*huma.Schema{"all": count, "open": count, "counted": count}}}}}}
 }
 
 type apiDeliveryOutput struct {
 	Body struct {
 		Delivery apiDeliveryItem `json:"delivery"`
-		Attempts []apiAttempt    `json:"attempts" nullable:"false" doc:"Oldest first"`
+		Attempts []apiAttempt    `json:"attempts" nullable:"false" doc:"Attempts, oldest first"`
 		Sent     apiSent         `json:"sent" doc:"The body of each attempt"`
 	}
 }
@@ -322,8 +322,8 @@ type apiReplayInput struct {
 	HookInput
 	Body struct {
 		State store.DeliveryState `json:"state,omitempty" enum:"dead,delivered" default:"dead"`
-		From  time.Time           `json:"from,omitempty" doc:"Made at this instant or after it"`
-		To    time.Time           `json:"to,omitempty" doc:"Made before this instant"`
+		From  time.Time           `json:"from,omitempty" doc:"Only deliveries created at this instant or later"`
+		To    time.Time           `json:"to,omitempty" doc:"Only deliveries created before this instant"`
 	}
 }
 

@@ -30,15 +30,15 @@ func apiOfInbox(w api, a huma.API) {
 			status: status}
 	}
 	send := do("send-notification", http.MethodPost, "/inbox", "Send a notification (COAR Notify 1.0.1)",
-		"A request for a review or an endorsement starts a check of the text it names; the answers go to origin.inbox. origin.id and "+
-			"origin.inbox must be below an origin of the token. The type may also be application/ld+json. A notification that came before is "+
-			"not taken again. Programs that cannot send headers add the token to the address, as key; it must have the scope inbox alone.",
+		"A request for a review or an endorsement starts a check of the text that it names; the answers go to origin.inbox. origin.id and "+
+			"origin.inbox must be below an origin of the token. The type may also be application/ld+json. A repeated "+
+			"notification is ignored. Programs that cannot send headers add the token to the address, as key; it must have the scope inbox alone.",
 		http.StatusCreated)
 	send.needs = []*huma.Schema{{Required: []string{"@context", "id", "type", "origin", "target", "object"}}}
 	registerWhole(w, a, send, i.send)
 	registerWhole(w, a, do("list-notifications", http.MethodGet, "/inbox", "Notifications of your account, newest first",
-		"A Linked Data Platform container.", http.StatusOK), i.list)
-	registerWhole(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of your account, as it came", "",
+		"The answer is a Linked Data Platform container.", http.StatusOK), i.list)
+	registerWhole(w, a, do("get-notification", http.MethodGet, "/inbox/{id}", "A notification of your account, as received", "",
 		http.StatusOK), i.one)
 	whole := func(id, method, path, summary, text, scope string, roles []store.Role, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scope, roles: roles, status: status}

@@ -11,10 +11,10 @@ import (
 
 // LeadsInput is the input that selects leads.
 type LeadsInput struct {
-	State      report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only those of this state; absent: all"`
-	Kind       report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only those of this kind; absent: all"`
-	Languages  string           `query:"languages" pattern:"^[a-z]{2,3}-[a-z]{2,3}$" doc:"Only those in these languages, of the submission and of its source, such as en-zh; und means unknown; absent: all"`
-	Likelihood float64          `query:"likelihood" minimum:"0" maximum:"1000" doc:"Only those at least as likely; 0: all"`
+	State      report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only leads in this state; absent: all"`
+	Kind       report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only leads of this kind; absent: all"`
+	Languages  string           `query:"languages" pattern:"^[a-z]{2,3}-[a-z]{2,3}$" doc:"Only leads between these languages, the submission's first, such as en-zh; und means unknown; absent: all"`
+	Likelihood float64          `query:"likelihood" minimum:"0" maximum:"1000" doc:"Only leads at least this likely; 0: all"`
 }
 
 func (in *LeadsInput) filter() report.LeadFilter {
@@ -53,7 +53,7 @@ type apiLeadsOutput struct {
 		Asked        bool              `json:"asked" doc:"Whether the check looked for leads"`
 		Total        int               `json:"total" doc:"Number of all leads in the report, whatever the filter"`
 		Leads        []leadItem        `json:"leads" nullable:"false"`
-		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Number of partners' documents that may say the same, whatever the filter; not leads"`
+		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Partners' documents that may say the same, whatever the filter; they are not leads"`
 	}
 }
 

@@ -34,9 +34,9 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	}
 	register(w.api, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, pages.Everyone), w.apiLibraries)
 	register(w.api, a, get("get-library", "/libraries/{id}", "One library", scopeRead, pages.Everyone), w.apiOneLibrary)
-	register(w.api, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
+	register(w.api, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, by id", scopeDocuments, lookers),
 		w.apiDocuments)
-	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
+	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, by site",
 		scopeRead, pages.Everyone), w.apiPartners)
 	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, pages.Everyone), w.apiTemplates)
 	register(w.api, a, get("get-version", "/version", "What this site can do, and its limits", scopeRead, pages.Everyone), w.apiVersion)
@@ -44,21 +44,21 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	wordingAPI(w).operations(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
-		text: "Fields apply to the file after them. Answers when every document has been added or has failed; a document that cannot be read does not stop the others. " +
+		text: "Fields apply to the file after them. It returns when every document has been added or has failed; a document that cannot be read does not stop the others. " +
 			"A document replaces an existing one with the same id; the same text again changes nothing, so an interrupted request can be repeated."},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{pathParam("id")}
 			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: addForm}}}
-			o.Responses = map[string]*huma.Response{"200": answers("What happened to them", "application/json", schemaOf[apiAddedBody](a))}
+			o.Responses = map[string]*huma.Response{"200": answers("The outcome for each document", "application/json", schemaOf[apiAddedBody](a))}
 		}, w.apiAdd)
 }
 
 var addForm = &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
-	"id":     {Type: "string", Pattern: `^[^\x00-\x1f\x7f-\x9f]*$`, Description: "Id of the document of the next file; empty: its name"},
+	"id":     {Type: "string", Pattern: `^[^\x00-\x1f\x7f-\x9f]*$`, Description: "Id of the next file's document; empty: the name of the file"},
 	"title":  {Type: "string", Description: "Title; empty: the file's own"},
 	"author": {Type: "string", Description: "Author; empty: the file's own"},
 	"date": {Type: "string", AnyOf: []*huma.Schema{{Format: "date"}, {Pattern: `^([0-9]{4}(-(0[1-9]|1[0-2]))?)?$`}},
-		Description: "Its date: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
+		Description: "Date: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
 	"file": filesOf("Documents, or ZIP files of them"),
 }}
 
@@ -98,16 +98,16 @@ type apiDocument struct {
 	ID         concordat.DocumentID `json:"id"`
 	Title      string               `json:"title"`
 	Author     string               `json:"author,omitempty"`
-	Hash       string               `json:"sha256" doc:"Of the text"`
-	Bytes      int64                `json:"bytes" doc:"Of the text"`
-	Sentences  int                  `json:"sentences" doc:"Indexed"`
+	Hash       string               `json:"sha256" doc:"SHA-256 of the text"`
+	Bytes      int64                `json:"bytes" doc:"Length of the text in bytes"`
+	Sentences  int                  `json:"sentences" doc:"Number of indexed sentences"`
 	Characters int                  `json:"characters"`
 	Scheme     concordat.Scheme     `json:"scheme"`
 	Added      time.Time            `json:"added"`
 	Changed    time.Time            `json:"changed" doc:"When the text was edited"`
 	Revision   int                  `json:"revision" doc:"Number of texts so far, from 1"`
 	Date       concordat.Date       `json:"date,omitempty"`
-	DateBy     concordat.DateOrigin `json:"date_by,omitempty" doc:"Who says so"`
+	DateBy     concordat.DateOrigin `json:"date_by,omitempty" doc:"Origin of the date"`
 }
 
 type apiDocumentsOutput struct {
@@ -149,7 +149,7 @@ type apiPartner struct {
 
 type apiOpenLibrary struct {
 	ID    concordat.LibraryID `json:"id"`
-	Level concordat.Show      `json:"level" doc:"How much of it is shown"`
+	Level concordat.Show      `json:"level" doc:"The most that it shows of the library"`
 }
 
 type apiPartnersOutput struct {
@@ -178,7 +178,7 @@ func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPa
 
 type apiTemplatesOutput struct {
 	Body struct {
-		Templates []string `json:"templates" nullable:"false" doc:"Names, for submit-checks"`
+		Templates []string `json:"templates" nullable:"false" doc:"Names of templates for submit-checks"`
 	}
 }
 
@@ -190,15 +190,15 @@ func (w adminAPI) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput,
 
 type apiVersionOutput struct {
 	Body struct {
-		API      string            `json:"api" doc:"Version of the interface: semantic versioning"`
+		API      string            `json:"api" doc:"Version of the interface, in semantic versioning"`
 		Site     concordat.SiteID  `json:"site"`
 		Title    string            `json:"title"`
 		Scopes   []string          `json:"scopes" nullable:"false" doc:"Scopes that a token can have"`
 		Events   []store.EventKind `json:"events" nullable:"false" doc:"Events that a webhook can subscribe to"`
-		Formats  []string          `json:"formats" nullable:"false" doc:"Of reports"`
-		Adds     bool              `json:"adds_documents" doc:"add-documents works here"`
+		Formats  []string          `json:"formats" nullable:"false" doc:"Formats of reports"`
+		Adds     bool              `json:"adds_documents" doc:"Whether add-documents works here"`
 		MaxFile  int64             `json:"max_file_bytes"`
-		MaxFiles int               `json:"max_files" doc:"Of one request"`
+		MaxFiles int               `json:"max_files" doc:"Maximum number of files in one request"`
 		MaxPage  int               `json:"max_page"`
 	}
 }
@@ -224,7 +224,7 @@ type apiAdded struct {
 
 type apiAddedBody struct {
 	Documents []apiAdded         `json:"documents" nullable:"false"`
-	Failed    int                `json:"failed" doc:"Of documents"`
+	Failed    int                `json:"failed" doc:"Number of documents that failed"`
 	LeftOut   *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of archives that were not read, such as .DS_Store; absent: none"`
 }
 

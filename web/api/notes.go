@@ -26,7 +26,7 @@ type apiListInput struct {
 
 // apiNote is a decision or a comment.
 type apiNote struct {
-	Seq     int       `json:"seq" doc:"From 1, ascending"`
+	Seq     int       `json:"seq" doc:"Number of the note, ascending from 1"`
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Kind    string    `json:"kind" enum:"comment,verdict,signoff"`
@@ -118,9 +118,9 @@ type apiRuleChange struct {
 	Seq    int          `json:"seq"`
 	At     time.Time    `json:"at"`
 	By     string       `json:"by"`
-	Action string       `json:"action" doc:"set, undo, exclude-source and so on"`
-	About  string       `json:"subject,omitempty" doc:"What the quota limits, in words for people"`
-	Rules  report.Rules `json:"rules" doc:"From then on"`
+	Action string       `json:"action" doc:"What was done: set, undo, exclude-source and so on"`
+	About  string       `json:"subject,omitempty" doc:"Subject of the change, in words for people"`
+	Rules  report.Rules `json:"rules" doc:"Rules after the change"`
 }
 
 type apiRulesHistoryOutput struct {
@@ -236,7 +236,7 @@ func (w api) noted(ctx context.Context, id string) (*review.Review, *report.Repo
 
 type apiChangeCommentInput struct {
 	ID      string `path:"id"`
-	Comment int    `path:"comment" minimum:"1" doc:"Its seq"`
+	Comment int    `path:"comment" minimum:"1" doc:"Number (seq) of the comment"`
 	Body    struct {
 		Text string `json:"text" minLength:"1" maxLength:"10000"`
 	}
@@ -268,7 +268,7 @@ func (w api) apiChangeComment(ctx context.Context, in *apiChangeCommentInput) (*
 
 type apiCommentPath struct {
 	ID      string `path:"id"`
-	Comment int    `path:"comment" minimum:"1" doc:"Its seq"`
+	Comment int    `path:"comment" minimum:"1" doc:"Number (seq) of the comment"`
 }
 
 func (w api) apiRemoveComment(ctx context.Context, in *apiCommentPath) (*struct{}, error) {

@@ -15,27 +15,27 @@ import (
 // apiOfPages adds the operations on pages of originals.
 func (w api) apiOfPages(a huma.API) {
 	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
-		summary: "A page of what was handed in, with a passage marked",
-		text:    "Only of files in PDF, DOCX and ODT that are still kept; of the last two, where LibreOffice is installed. Page 0 is that on which the passage begins.", scope: scopeRead, roles: pages.Everyone},
+		summary: "A page of the submission, with a passage marked",
+		text:    "Only files in PDF, DOCX and ODT that are still kept have pages, and DOCX and ODT only if LibreOffice is installed. Page 0 is the page on which the passage begins.", scope: scopeRead, roles: pages.Everyone},
 		w.apiPage)
 }
 
 type apiPageInput struct {
 	ID      string `path:"id"`
-	Page    int    `path:"page" minimum:"0" doc:"From 1; 0: the page on which the passage begins"`
-	Passage int    `query:"passage" minimum:"0" doc:"Passage of the report that is marked, from 1; 0: none"`
+	Page    int    `path:"page" minimum:"0" doc:"Number of the page, from 1; 0: the page on which the passage begins"`
+	Passage int    `query:"passage" minimum:"0" doc:"Passage of the report to mark, from 1; 0: none"`
 }
 
 type apiPageOutput struct {
 	Body struct {
 		Page   int       `json:"page"`
 		Pages  int       `json:"pages"`
-		Width  float64   `json:"width" doc:"Points"`
-		Height float64   `json:"height" doc:"Points"`
+		Width  float64   `json:"width" doc:"Width in points"`
+		Height float64   `json:"height" doc:"Height in points"`
 		Begins int       `json:"begins" doc:"Page on which the passage begins; 0: none, or not found"`
-		Sure   bool      `json:"sure" doc:"False: the passage could not be located with certainty, and nothing is marked"`
+		Sure   bool      `json:"sure" doc:"false: the passage could not be located with certainty, so nothing is marked"`
 		Marks  []apiMark `json:"marks" doc:"Where the passage is on this page"`
-		Image  []byte    `json:"image" doc:"PNG"`
+		Image  []byte    `json:"image" doc:"The page as a PNG"`
 	}
 }
 

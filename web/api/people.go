@@ -19,17 +19,17 @@ func (w adminAPI) apiOfPeople(a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: pages.Administrators,
 			status: status}
 	}
-	register(w.api, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
-	register(w.api, a, do("add-person", http.MethodPost, "/people", "Make an account",
-		"It has no password yet: the person chooses one by the link, which is shown once. 409 if the name is taken.", http.StatusCreated),
+	register(w.api, a, do("list-people", http.MethodGet, "/people", "Accounts, by name", "", 0), w.apiPeople)
+	register(w.api, a, do("add-person", http.MethodPost, "/people", "Create an account",
+		"It has no password yet: the person chooses one with the link, which is shown only once. 409 if the name is taken.", http.StatusCreated),
 		w.apiAddPerson)
 	change := do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
-		"Absent fields stay as they are. Disabling, and a new role, end all its sessions and tokens. You cannot disable your own account "+
+		"Absent fields stay as they are. Disabling an account or changing its role ends all its sessions and tokens. You cannot disable your own account "+
 			"or change your own role.", 0)
 	change.needs = []*huma.Schema{need(nil, "role"), need(nil, "disabled")}
 	register(w.api, a, change, w.apiChangePerson)
-	register(w.api, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
-		"It is shown once and works for three days.", http.StatusCreated), w.apiLink)
+	register(w.api, a, do("new-link", http.MethodPost, "/people/{name}/link", "Make a new link for choosing a password",
+		"It is shown only once and works for three days.", http.StatusCreated), w.apiLink)
 }
 
 type apiPerson struct {
@@ -66,7 +66,7 @@ func (w adminAPI) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeop
 
 type apiPersonLink struct {
 	Person  apiPerson `json:"person"`
-	Link    string    `json:"link" doc:"Path of the page, below the address of the site; a secret"`
+	Link    string    `json:"link" doc:"Path of the page, relative to the site's address; a secret"`
 	Expires time.Time `json:"expires"`
 }
 
@@ -123,10 +123,10 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 	}
 	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of your account, newest first", "", 0), w.apiTokens)
 	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Create a token for your account",
-		"Limited to the scopes of this token. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
+		"It can have only scopes of this token. The secret is shown only once.", http.StatusCreated), w.apiMakeToken)
 	registerEmpty(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of your account",
-		"Also this one. A token that does not exist is not an error.", http.StatusNoContent), w.apiRevokeToken)
-	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "The account for which the token acts, and what it may do",
+		"It may be this one. Revoking a token that does not exist is not an error.", http.StatusNoContent), w.apiRevokeToken)
+	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "The account that the token acts for, and what it may do",
 		scope: scopeRead, roles: pages.Everyone}
 	register(w.api, a, me, w.apiMe)
 }
@@ -135,7 +135,7 @@ type apiMeOutput struct {
 	Body struct {
 		Account apiPerson `json:"account"`
 		Scopes  []string  `json:"scopes" nullable:"false"`
-		Expires time.Time `json:"expires" doc:"Of the token"`
+		Expires time.Time `json:"expires" doc:"When the token expires"`
 	}
 }
 
@@ -153,7 +153,7 @@ func tokenOf(ctx context.Context) store.Token {
 
 type apiToken struct {
 	ID      store.TokenID `json:"id"`
-	Name    string        `json:"name" doc:"What it is for"`
+	Name    string        `json:"name" doc:"Purpose of the token"`
 	Scopes  []string      `json:"scopes" nullable:"false"`
 	Origins []string      `json:"origins,omitempty" doc:"Addresses below which it accepts notifications"`
 	Made    time.Time     `json:"made"`
@@ -197,10 +197,10 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 
 type apiMakeTokenInput struct {
 	Body struct {
-		Name    string                  `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
+		Name    string                  `json:"name" minLength:"1" maxLength:"200" doc:"Purpose of the token"`
 		Scopes  bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms,inbox,settings"`
-		Days    int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
-		Origins bounds.Distinct[string] `json:"origins,omitempty" maxItems:"20" doc:"Web addresses below which it accepts notifications; with the scope inbox, and only then"`
+		Days    int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"Lifetime in days"`
+		Origins bounds.Distinct[string] `json:"origins,omitempty" maxItems:"20" doc:"Web addresses below which it accepts notifications; allowed only with the scope inbox, which needs them"`
 	}
 }
 

@@ -20,7 +20,7 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 	do := func(id, method, path, summary string, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: pages.Administrators, status: status}
 	}
-	register(w.api, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
+	register(w.api, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, by id", http.StatusOK),
 		w.apiPlatforms)
 	add := do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated)
 	add.needs = addresses("auth_url", "token_url", "keys_url")
@@ -28,7 +28,7 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 	register(w.api, a, add, w.apiAddPlatform)
 	register(w.api, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
 		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	registerEmpty(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
+	registerEmpty(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks that it requested stay",
 		http.StatusNoContent), w.apiRemovePlatform)
 }
 

@@ -18,7 +18,7 @@ func (w api) apiOfRequests(a huma.API) {
 	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
 		summary: "Requests for passages, from partners and to them, latest first", scope: scopeRead, roles: pages.Officers}, w.apiRequests)
 	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
-		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: pages.Officers}, w.apiRequest)
+		summary: "One request, with the passages of this site that it concerns", scope: scopeRead, roles: pages.Officers}, w.apiRequest)
 	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
 		needs:   []*huma.Schema{need(nil, "words"), need(map[string]any{"action": "approve"})},
 		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: pages.Officers}, w.apiDecide)
@@ -33,9 +33,9 @@ func apiOneRequest(r web.Request) view.Request {
 }
 
 type apiRequestsInput struct {
-	State  string `query:"state" enum:"pending,granted,refused,expired,withdrawn" doc:"Only those in this state"`
+	State  string `query:"state" enum:"pending,granted,refused,expired,withdrawn" doc:"Only requests in this state"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor string `query:"cursor" doc:"next of the page before"`
+	Cursor string `query:"cursor" doc:"next of the previous page"`
 }
 
 type apiRequestsOutput struct {
@@ -93,9 +93,9 @@ func (w api) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutp
 type apiAskInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Start   int              `json:"start" minimum:"0" doc:"Where the passage begins, in code points of the submission"`
-		End     int              `json:"end" minimum:"1"`
-		Partner concordat.SiteID `json:"partner,omitempty" doc:"Ask only this one"`
+		Start   int              `json:"start" minimum:"0" doc:"Start of the passage, in code points of the submission"`
+		End     int              `json:"end" minimum:"1" doc:"End of the passage, in code points of the submission"`
+		Partner concordat.SiteID `json:"partner,omitempty" doc:"Ask only this partner"`
 		Level   concordat.Show   `json:"level" enum:"overlap,passage" doc:"overlap: the words in common, at once; passage: the partner's words, once a person there has agreed"`
 		Reason  string           `json:"reason,omitempty"`
 		Contact string           `json:"contact,omitempty"`

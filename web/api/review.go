@@ -37,7 +37,7 @@ func (w api) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "add-case-to-library", method: http.MethodPut, path: "/checks/{id}/library",
 		summary: "Add the submission of a check to a library, so that later ones are compared with it", scope: scopeReview,
 		roles: pages.Officers, status: http.StatusAccepted,
-		text: "By the rule of the site, the setting submissions.add. It has been added once state is added; the same call then changes nothing. A repetition of the check leaves the document out."},
+		text: "The setting submissions.add must allow it. The document has been added once state is added; the same call then changes nothing. A repetition of the check leaves the document out."},
 		w.apiAddCase)
 	registerEmpty(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
 		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: pages.Officers,
@@ -87,7 +87,7 @@ type apiReviewOutput struct {
 		By       string             `json:"by,omitempty"`
 		At       time.Time          `json:"at,omitzero"`
 		Signed   []report.SignedOff `json:"signed_off"`
-		Stale    bool               `json:"stale" doc:"The rules have changed since the verdict"`
+		Stale    bool               `json:"stale" doc:"Whether the rules have changed since the verdict"`
 		Notes    []apiNoted         `json:"notes"`
 		Changes  []apiChange        `json:"changes"`
 	}
@@ -149,10 +149,10 @@ type apiRulesInput struct {
 	ID   string `path:"id"`
 	Body struct {
 		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,dismiss-own-work,exclude-passage,include-passage,count-wording,uncount-wording,template-passage,add-template,clear-templates,exclude-group,include-group"`
-		Site     concordat.SiteID     `json:"site,omitempty" doc:"With library and document: a source"`
+		Site     concordat.SiteID     `json:"site,omitempty" doc:"Site of a source, given with library and document"`
 		Library  concordat.LibraryID  `json:"library,omitempty"`
 		Document concordat.DocumentID `json:"document,omitempty"`
-		Start    int                  `json:"start,omitempty" minimum:"0" doc:"Of a passage, in code points of the submission"`
+		Start    int                  `json:"start,omitempty" minimum:"0" doc:"Start of a passage, in code points of the submission"`
 		End      int                  `json:"end,omitempty" minimum:"0"`
 		Comment  string               `json:"comment,omitempty" doc:"Why a passage is excluded, or wording counted"`
 		Text     string               `json:"text,omitempty" doc:"Template wording"`
@@ -245,7 +245,7 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 type apiCaseLibraryBody struct {
 	State    review.CaseState     `json:"state" enum:"out,waiting,added,failed" doc:"out: it is in no library"`
 	Library  concordat.LibraryID  `json:"library,omitempty"`
-	Document concordat.DocumentID `json:"document" doc:"Its name in the library, or the name it would get"`
+	Document concordat.DocumentID `json:"document" doc:"Its current or future name in the library"`
 	Cause    string               `json:"cause,omitempty" doc:"Why it failed"`
 	MayAdd   bool                 `json:"may_add" doc:"Whether the site's rule allows it and its text is kept"`
 }
@@ -265,7 +265,7 @@ func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[api
 type apiAddCaseInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Library concordat.LibraryID `json:"library,omitempty" doc:"Absent: the one named by submissions.library, which is created when the first submission is added"`
+		Library concordat.LibraryID `json:"library,omitempty" doc:"Library; absent: submissions.library, which is created when the first submission is added"`
 	}
 }
 

@@ -30,14 +30,14 @@ func (w api) apiOfRules(a huma.API) {
 			roles: pages.Officers, body: body}
 	}
 	registerWhole(w, a, get("get-rules", "/rules", "Rules of a check's report",
-		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
+		"The ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
 	registerWhole(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
-		"If-Match is the ETag of the rules being replaced: 428 without it, 412 if someone else has changed them. The previous rules stay in the history.", bounds.ListsBody), w.apiPutRules)
+		"If-Match is the ETag of the rules to replace: 428 without it, 412 if someone else has changed them. The previous rules stay in the history.", bounds.ListsBody), w.apiPutRules)
 	registerWhole(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
-		"If-Match as for put-rules. Undoing again goes back further.", 0), w.apiUndoRules)
+		"It needs If-Match, as put-rules does. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	exclude := do("exclude", http.MethodPost, "/exclusions", "Exclude a source or a passage from the scores, or include it again",
-		"Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
+		"It needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	source, passage, counted := need(nil, "source"), need(nil, "passage", "comment"), need(map[string]any{"exclude": false}, "passage")
 	source.Not = &huma.Schema{Required: []string{"passage"}}
 	passage.Not, counted.Not = &huma.Schema{Required: []string{"source"}}, &huma.Schema{Required: []string{"source"}}
@@ -47,31 +47,31 @@ func (w api) apiOfRules(a huma.API) {
 	registerWhole(w, a, exclude, w.apiExclude)
 	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or stop counting it",
 		"Wording that many documents share, wording that reads like a form, and isolated sentences do not count by themselves. "+
-			"Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
+			"It needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
 	registerWhole(w, a, count, w.apiCountWording)
 	decide := do("decide-lead", http.MethodPost, "/leads", "Count a lead, reject it, or withdraw the decision",
 		"A lead is identified by its span and source_span, as in the report. It never counts by itself, and leads that a person counts "+
-			"have a share of their own. Needs no If-Match: other people's changes are kept.", bounds.WordsBody)
+			"have a separate share. It needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	decide.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"state": report.LeadOpen})}
 	registerWhole(w, a, decide, w.apiDecideLead)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
-	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found if there is none."), w.apiVerdict)
+	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "404 if there is none."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
 	register(w, a, do("change-comment", http.MethodPut, "/comments/{comment}", "Edit one of your own comments", "",
 		bounds.WordsBody), w.apiChangeComment)
-	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete one of your own comments", "Its text is not kept.", 0)
+	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete one of your own comments", "The text is not kept.", 0)
 	remove.status = http.StatusNoContent
 	registerEmpty(w, a, remove, w.apiRemoveComment)
 	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
 		"It replaces the previous verdict and its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
 	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
-		"Not by its author, and only once each.", 0),
+		"The verdict's author cannot, and everyone else can only once.", 0),
 		w.apiSignOff)
 }
 
 type apiRulesBody struct {
-	Revision int          `json:"revision" doc:"Changes so far"`
+	Revision int          `json:"revision" doc:"Number of changes so far"`
 	Rules    report.Rules `json:"rules"`
 }
 
@@ -128,7 +128,7 @@ func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutpu
 // ConditionInput is the input with the revision of the rules that the caller last read.
 type ConditionInput struct {
 	ID      string `path:"id"`
-	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of what is changed"`
+	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of the rules to change"`
 }
 
 // revision returns the number in the ETag.
@@ -204,9 +204,9 @@ func (w api) keepRules(ctx context.Context, v *pages.Visitor, r *reviewed, rules
 type apiExcludeInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Exclude bool            `json:"exclude" doc:"false: take in again"`
-		Source  *concordat.Ref  `json:"source,omitempty" doc:"A document, or without document a library, or without both a site"`
-		Passage *concordat.Span `json:"passage,omitempty" doc:"Instead of source; including again affects all passages that it touches"`
+		Exclude bool            `json:"exclude" doc:"true: exclude it; false: include it again"`
+		Source  *concordat.Ref  `json:"source,omitempty" doc:"A document; without document, a library; with neither, a site"`
+		Passage *concordat.Span `json:"passage,omitempty" doc:"A passage, instead of source; including again affects all passages that it touches"`
 		Comment string          `json:"comment,omitempty" maxLength:"10000" doc:"Why a passage is excluded"`
 	}
 }
@@ -278,8 +278,8 @@ func (w api) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill 
 type apiCountWordingInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Count   bool           `json:"count" doc:"false: no longer"`
-		Span    concordat.Span `json:"span" doc:"In the submission, in code points; when counting is undone, all stretches that it touches are affected"`
+		Count   bool           `json:"count" doc:"true: count it; false: stop counting it"`
+		Span    concordat.Span `json:"span" doc:"Span in the submission, in code points; when counting is undone, all stretches that it touches are affected"`
 		Comment string         `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
 	}
 }
@@ -298,10 +298,10 @@ func (w api) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*ap
 type apiDecideLeadInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Span    concordat.Span   `json:"span" doc:"Of the lead, in code points of the submission"`
-		Source  concordat.Span   `json:"source_span" doc:"Of the lead, in code points of the source"`
+		Span    concordat.Span   `json:"span" doc:"Span of the lead, in code points of the submission"`
+		Source  concordat.Span   `json:"source_span" doc:"Span of the lead, in code points of the source"`
 		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`
-		Comment string           `json:"comment,omitempty" maxLength:"10000" doc:"Why"`
+		Comment string           `json:"comment,omitempty" maxLength:"10000" doc:"Reason for the decision"`
 	}
 }
 

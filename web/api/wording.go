@@ -23,12 +23,12 @@ func (w wordingAPI) operations(a huma.API) {
 	}
 	const one = "/libraries/{id}/wording/{name}"
 	register(w.api, a, do("list-wording", http.MethodGet, "/libraries/{id}/wording",
-		"Wording that the library never counts, or always counts, without its text, in order of name"), w.list)
-	register(w.api, a, do("get-wording", http.MethodGet, one, "Such wording with its text"), w.one)
+		"Names of the wording that a library never counts, or always counts"), w.list)
+	register(w.api, a, do("get-wording", http.MethodGet, one, "One such wording with its text"), w.one)
 	put := do("put-wording", http.MethodPut, one, "Never count such wording, or always count it, in later checks against the library")
 	put.body = bounds.ListsBody
-	put.text = "It replaces wording with the same name. This is the one decision about undecided wording for every check of a library; " +
-		"reports that exist keep what they say."
+	put.text = "It replaces wording with the same name. This decides undecided wording for every later check against the library; " +
+		"existing reports stay as they are."
 	register(w.api, a, put, w.put)
 	remove := do("delete-wording", http.MethodDelete, one, "Withdraw the decision about such wording")
 	remove.status = http.StatusNoContent
@@ -45,7 +45,7 @@ type apiPutWordingInput struct {
 	Name string `path:"name" maxLength:"1024"`
 	Body struct {
 		Text   string `json:"text" minLength:"1" doc:"The wording"`
-		Counts bool   `json:"counts,omitempty" doc:"It counts even if many documents of the library contain it; false: it is template wording"`
+		Counts bool   `json:"counts,omitempty" doc:"true: it counts even if many documents of the library contain it; false: it is template wording"`
 	}
 }
 

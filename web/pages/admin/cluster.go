@@ -13,9 +13,9 @@ import (
 
 // Cluster describes the machines of this site, as the coordinator reports them.
 type Cluster struct {
-	Alone    bool             `json:"alone" doc:"The site is one machine, and there is no coordinator"`
+	Alone    bool             `json:"alone" doc:"Whether the site is one machine without a coordinator"`
 	Site     concordat.SiteID `json:"site,omitempty"`
-	Cluster  string           `json:"cluster,omitempty" doc:"Random, chosen when the cluster was founded"`
+	Cluster  string           `json:"cluster,omitempty" doc:"Random identifier, chosen when the cluster was founded"`
 	Nodes    []ClusterNode    `json:"nodes"`
 	Shards   []ClusterShard   `json:"shards"`
 	Config   *ClusterVersion  `json:"config,omitempty" doc:"What the nodes agree on; absent: never set"`
@@ -35,9 +35,9 @@ type ClusterNode struct {
 	Address string `json:"address,omitempty"`
 	Version string `json:"version,omitempty"`
 	Free    int64  `json:"free_bytes,omitempty"`
-	Drained bool   `json:"drained,omitempty" doc:"It should hold no copies"`
-	Copies  int    `json:"copies" doc:"Shards of which it should have copies"`
-	Leads   int    `json:"leads" doc:"Shards whose master it is"`
+	Drained bool   `json:"drained,omitempty" doc:"Whether it is to hold no copies"`
+	Copies  int    `json:"copies" doc:"Number of shards that it should have copies of"`
+	Leads   int    `json:"leads" doc:"Number of shards that it is master of"`
 }
 
 // ShardHealth is the state of a shard.
@@ -58,7 +58,7 @@ type ClusterShard struct {
 	Master   string            `json:"master,omitempty"`
 	Epoch    uint64            `json:"epoch"`
 	InSync   []string          `json:"in_sync" doc:"Nodes whose copies have every acknowledged change"`
-	Hold     []string          `json:"hold,omitempty" doc:"Those that may not lead for now"`
+	Hold     []string          `json:"hold,omitempty" doc:"Nodes that may not lead for now"`
 	Replicas []string          `json:"replicas" doc:"Nodes that should have a copy"`
 	Coming   []string          `json:"coming,omitempty" doc:"Nodes whose copies are being made or are catching up"`
 	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies are removed once the others are in sync"`

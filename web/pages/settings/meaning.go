@@ -12,7 +12,7 @@ import (
 
 // Meaning describes how a site finds rewritten and translated text.
 type Meaning struct {
-	Leads     bool           `json:"leads" doc:"Checks look for rewritten and translated text"`
+	Leads     bool           `json:"leads" doc:"Whether checks look for rewritten and translated text"`
 	Index     MeaningIndex   `json:"index"`
 	Encoder   MeaningEncoder `json:"encoder"`
 	Clustered bool           `json:"-"`
@@ -21,23 +21,23 @@ type Meaning struct {
 // MeaningIndex describes the index by meaning, which finds documents that share few words with a submission.
 type MeaningIndex struct {
 	On        bool   `json:"on"`
-	Documents int    `json:"documents" doc:"Of the site, with words"`
-	Lacking   int    `json:"lacking" doc:"Documents that it does not hold yet"`
-	Making    bool   `json:"making" doc:"It is being made"`
-	Done      int    `json:"done" doc:"Documents done since that began"`
-	All       int    `json:"all" doc:"Documents to do"`
-	Problem   string `json:"problem,omitempty" doc:"Why it could not be made"`
+	Documents int    `json:"documents" doc:"Documents of the site that contain words"`
+	Lacking   int    `json:"lacking" doc:"Documents that it does not contain yet"`
+	Making    bool   `json:"making" doc:"Whether it is being built"`
+	Done      int    `json:"done" doc:"Documents processed since the build began"`
+	All       int    `json:"all" doc:"Documents to process"`
+	Problem   string `json:"problem,omitempty" doc:"Why it could not be built"`
 	// Vectors is nil unless documents are also indexed by the encoder's vectors.
 	Vectors *MeaningVectors `json:"vectors,omitempty"`
 }
 
 // MeaningVectors describes the index of the encoder's vectors, which finds more rewritten and translated text.
 type MeaningVectors struct {
-	Documents int    `json:"documents" doc:"Documents that it holds"`
-	Making    bool   `json:"making" doc:"It is being made"`
-	Done      int    `json:"done" doc:"Documents done since that began"`
-	All       int    `json:"all" doc:"Documents to do"`
-	Problem   string `json:"problem,omitempty" doc:"Why it could not be made"`
+	Documents int    `json:"documents" doc:"Documents that it contains"`
+	Making    bool   `json:"making" doc:"Whether it is being built"`
+	Done      int    `json:"done" doc:"Documents processed since the build began"`
+	All       int    `json:"all" doc:"Documents to process"`
+	Problem   string `json:"problem,omitempty" doc:"Why it could not be built"`
 }
 
 // EncoderState is the state of the encoder.
@@ -74,16 +74,16 @@ type MeaningEncoder struct {
 	Model   string         `json:"model,omitempty"`
 	Where   string         `json:"text_goes_to,omitempty" doc:"Machine that sentences are sent to; absent: they stay on this one"`
 	Fetched int64          `json:"fetched_bytes,omitempty"`
-	Size    int64          `json:"size_bytes,omitempty" doc:"About how much there is to fetch"`
+	Size    int64          `json:"size_bytes,omitempty" doc:"Approximate size of the download"`
 	Problem EncoderProblem `json:"problem,omitempty" enum:"python,pip,fetch,wheel,disk,start"`
-	Detail  string         `json:"detail,omitempty" doc:"Of the problem"`
+	Detail  string         `json:"detail,omitempty" doc:"Details of the problem"`
 }
 
 // MeaningChange contains requested changes; a nil field leaves its setting unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty" doc:"Look for rewritten and translated text in checks"`
-	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also makes what is missing, in the background"`
-	Encoder *bool `json:"encoder,omitempty" doc:"Run the encoder; true also fetches and installs it, in the background"`
+	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also builds what is missing, in the background"`
+	Encoder *bool `json:"encoder,omitempty" doc:"Run the encoder; true also downloads and installs it, in the background"`
 }
 
 // MeaningControl shows and changes how a running site finds rewritten and translated text.
