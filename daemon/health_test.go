@@ -44,7 +44,7 @@ func TestHealth(t *testing.T) {
 	}
 	wants("partners", false, "No address for partners")
 	o.Config.Serve.LowWater = 1 << 60
-	wants("disk", false, "are kept free")
+	wants("disk", false, "must stay free")
 }
 
 // TestEncoderHealth: the encoder's state is reported, with the reason if it failed.

@@ -35,7 +35,7 @@ func (o *Instance) CheckDisk() error {
 		return err
 	}
 	if left < o.Now().Serve.LowWater {
-		return fmt.Errorf("%w: %d MiB left, %d MiB are kept free", concordat.ErrDiskFull, left>>20, o.Now().Serve.LowWater>>20)
+		return fmt.Errorf("%w: %d MiB left, but %d MiB must stay free", concordat.ErrDiskFull, left>>20, o.Now().Serve.LowWater>>20)
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func (l Language) classWords(r Rate) string {
 		"en clean": "English documents without reuse", "en near": "of these, pages on the same subjects as the library",
 		"zh clean": "Chinese documents without reuse", " forms": "documents without reuse that share forms, declarations, statutes or references",
 		"en reworded": "English documents with copied or reworded parts", "zh reworded": "Chinese documents with copied or reworded parts",
-		" copied forms": "documents with copied or revised parts that share forms and the like as well",
-		"en condensed":  "English documents with a condensed source", " machine": "documents of which a language model rewrote a tenth or more",
+		" copied forms": "documents with copied or revised parts that also share forms and the like",
+		"en condensed":  "English documents with a condensed source", " machine": "documents with a tenth or more rewritten by a language model",
 	}[r.Language+" "+r.Class])
 }
 
@@ -213,7 +213,7 @@ func (r *Report) Conclusion() string {
 	case !r.Scores.Measured():
 		return ""
 	case isOpen(r.Scores) && !r.Scores.TooShort():
-		return l.Say("Decide what is to be decided before concluding anything from this share.")
+		return l.Say("Settle what is to be decided before concluding anything from this share.")
 	case !ok:
 		return l.Join([]string{l.Say("Too short for a share: only %s of this document could count, fewer than %s.",
 			l.Plural(r.Scores.Words, "word", "words"), Thousands(l, fewestWords)),
@@ -226,7 +226,7 @@ func (r *Report) Conclusion() string {
 		if c.batch { // batches were not measured with rewritten texts
 			return l.Join([]string{out, l.Say("It does not prove originality.")})
 		}
-		return l.Join([]string{out, l.Say("Most texts rewritten by a model, or condensed, had one so small: it does not prove originality.")})
+		return l.Join([]string{out, l.Say("Most texts that were condensed or rewritten by a model had so small a share: it does not prove originality.")})
 	}
 	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(l, c.honests), l.Percent(c.at))
 	if c.honest > 0 {
@@ -257,7 +257,7 @@ func behindConclusion(r *Report) []string {
 			l.Say("Most of those with a condensed source, or with text that a language model rewrote, did not.")})}
 	}
 	_, high := Wilson(c.honest, c.honests)
-	out := []string{l.Say("Of %s texts without reuse that were measured, %s of which share forms, declarations, statutes or references, %s reached %s: "+
+	out := []string{l.Say("Of %s measured texts without reuse (%s share forms, declarations, statutes or references), %s reached %s: "+
 		"at most %s of such texts, with 95%% certainty.", Thousands(l, c.honests), Thousands(l, c.forms), Thousands(l, c.honest), l.Percent(c.at),
 		l.percent1(high))}
 	if c.batch {

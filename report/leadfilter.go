@@ -36,7 +36,7 @@ func (r *Report) LeadsShown() string {
 		}
 	}
 	l := r.Language
-	return l.Say("%s of %s leads are shown, by this filter: %s.", Thousands(l, shown), Thousands(l, len(r.Leads)),
+	return l.Say("%s of %s leads are shown. Filter: %s.", Thousands(l, shown), Thousands(l, len(r.Leads)),
 		strings.Join(l.LeadFilterWords(r.LeadFilter), l.Say(", ")))
 }
 

@@ -291,9 +291,9 @@ func TestChosenLeads(t *testing.T) {
 		words  string
 		leads  int
 	}{
-		{report.LeadFilter{State: report.LeadCounted, Languages: "en-zh"}, "1 of 1 leads are shown, by this filter: counted, English, from Chinese.", 1},
-		{report.LeadFilter{State: report.LeadOpen}, "0 of 1 leads are shown, by this filter: not decided.", 0},
-		{report.LeadFilter{Least: 2.5}, "0 of 1 leads are shown, by this filter: 2.5 to 1 or more.", 0},
+		{report.LeadFilter{State: report.LeadCounted, Languages: "en-zh"}, "1 of 1 leads are shown. Filter: counted, English, from Chinese.", 1},
+		{report.LeadFilter{State: report.LeadOpen}, "0 of 1 leads are shown. Filter: not decided.", 0},
+		{report.LeadFilter{Least: 2.5}, "0 of 1 leads are shown. Filter: 2.5 to 1 or more.", 0},
 	} {
 		r.LeadFilter = c.filter
 		text := strings.Join(strings.Fields(written(t, r)), " ")

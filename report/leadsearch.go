@@ -53,7 +53,7 @@ func LeadsSought(r *Report) string {
 		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it by the embedded table.", compared, all))
 		if s.NotIndexed > 0 {
 			out = append(out,
-				l.Say("Of this site's documents %s are not indexed by meaning yet, and were found by shared words alone.", Thousands(l, s.NotIndexed)))
+				l.Say("%s of this site's documents are not indexed by meaning yet and were found by shared words alone.", Thousands(l, s.NotIndexed)))
 		}
 	default:
 		out = append(out, l.Say("Only the %s of %s documents that share most words with the text were compared by meaning: the index by meaning is off, so documents with few words in common, or in another language, were not looked at.", compared, all))

@@ -89,7 +89,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 		say("From a mirror of %s; nothing was asked or shown there.", c.Mirror.UTC().Format(time.DateOnly))
 	}
 	if c.Withheld > 0 {
-		say("Not sent: %s, which this partner was shown in another form before.", l.Plural(c.Withheld, "sentence", "sentences"))
+		say("Not sent: %s, which this partner has already seen in another form.", l.Plural(c.Withheld, "sentence", "sentences"))
 	}
 	switch {
 	case c.Unready > 0 && !c.Mirror.IsZero():
@@ -122,10 +122,10 @@ func (l Language) partner(c concordat.Consulted) []string {
 var leadsAt = map[string]string{
 	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
 	concordat.LeadsNone:     "Leads were not looked for there: every sentence had matched something.",
-	concordat.LeadsWithheld: "Leads were not looked for there: this partner was shown the remaining sentences in another form before.",
+	concordat.LeadsWithheld: "Leads were not looked for there: this partner has already seen the remaining sentences in another form.",
 	concordat.LeadsHere:     "Leads were not looked for there: this site does not send codes of meaning to partners.",
-	concordat.LeadsClosed:   "Leads were not looked for there: the library is not open for it.",
-	concordat.LeadsVersion:  "Leads were not looked for there: its version does not know the question. Nothing was sent for it.",
+	concordat.LeadsClosed:   "Leads were not looked for there: the library does not answer such questions.",
+	concordat.LeadsVersion:  "Leads were not looked for there: its version does not know the question, so nothing was sent for it.",
 	concordat.LeadsTable:    "Leads were not looked for there: it has no index of meaning, another table, or a version that takes codes without the federation's key.",
 	concordat.LeadsRefused:  "Leads were not looked for there: it refused.",
 	concordat.LeadsFailed:   "Leads were not looked for there: it did not answer.",

@@ -130,7 +130,7 @@ func TestConsultedWords(t *testing.T) {
 		has, not  []string
 	}{
 		{"withheld", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata, Withheld: 1},
-			[]string{"Not sent: 1 sentence, which this partner was shown in another form before."},
+			[]string{"Not sent: 1 sentence, which this partner has already seen in another form."},
 			[]string{"It will tell of later", "Not measured:"}},
 		{"nothing withheld", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata},
 			[]string{"Known here: that nothing matches"}, []string{"Not sent:"}},

@@ -126,7 +126,7 @@ var ruleWords = []struct {
 		if r.Rules.CommonAbove < 0 {
 			return r.line("Common wording: counted.")
 		}
-		return r.line("Common wording gives no score: up to 59 words in a row, if a fifth of the documents contain them (at least three) or more than %d do. Longer wording that as many contain is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
+		return r.line("Common wording does not count: up to 59 consecutive words that a fifth of the documents (at least three) or more than %d documents contain. Longer wording in as many documents is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
 	}},
 	{"exclude_kinds", func(r *Report) (out []string) {
 		for _, k := range r.Rules.ExcludeKinds {

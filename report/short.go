@@ -199,7 +199,7 @@ func (r *Report) shortStatement() []string {
 		return nil
 	}
 	if s.Asked == 0 {
-		return []string{l.Say("No short text was compared: it is a title, or a paragraph of 4 to 39 letters."), l.Say(listHint)}
+		return []string{l.Say("No short text was compared: a short text is a title, or a paragraph of 4 to 39 letters."), l.Say(listHint)}
 	}
 	stand := "Short texts (titles, headings, answers): %s of %s also appear in other documents. They are not part of the shares."
 	if s.Found == 1 {
@@ -207,7 +207,7 @@ func (r *Report) shortStatement() []string {
 	}
 	out := []string{l.Say(stand, Thousands(l, s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
 	if s.titleOnly {
-		out = append(out, l.Say("Of the short texts only the title was compared: the text has no paragraph of 4 to 39 letters."), l.Say(listHint))
+		out = append(out, l.Say("Of the short texts, only the title was compared: the text has no paragraph of 4 to 39 letters."), l.Say(listHint))
 	}
 	if s.Common+s.Excluded > 0 {
 		out = append(out, l.Say("Of the short texts, %s found as common wording and %s excluded by rules do not count.", Thousands(l, s.Common),

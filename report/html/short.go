@@ -14,7 +14,7 @@ func (d *doc) short() {
 	}
 	d.raw(`<section id="short" aria-labelledby="short-h">`)
 	d.heading("short-h", "Short texts")
-	d.note("Titles, headings and answers too short to be checked as sentences. They are weak evidence, have a figure of their own, and are not part of the shares above.")
+	d.note("Titles, headings and answers too short to be checked as sentences. They are weak evidence, have a separate figure, and are not part of the shares above.")
 	d.raw(`<p><strong>`)
 	d.say("%s of %s", report.Thousands(d.in, s.Found), d.in.Plural(s.Asked, "compared short text", "compared short texts"))
 	d.raw("</strong> ")

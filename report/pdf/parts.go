@@ -324,7 +324,7 @@ func (d *doc) short() {
 		return
 	}
 	d.heading("Short texts")
-	d.note("Titles, headings and answers too short to be checked as sentences. They are weak evidence, have a figure of their own, and are not part of the shares above.")
+	d.note("Titles, headings and answers too short to be checked as sentences. They are weak evidence, have a separate figure, and are not part of the shares above.")
 	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(d.in, s.Found),
 		d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
 		body(d.in.Say(s.Stand())))
@@ -379,9 +379,9 @@ func (d *doc) method() {
 	for _, s := range report.ShareMeaning(r) {
 		d.item(body(s))
 	}
-	d.paragraph("How the shares are counted", "The share that counts is the number of matching letters and digits, divided by the number that could count; other shares are of all that were compared. An accent or other mark that is a character of its own counts as a letter.",
+	d.paragraph("How the shares are counted", "The share that counts is the number of matching letters and digits, divided by the number that could count; other shares are of all that were compared. An accent or other mark that is a separate character counts as a letter.",
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
-		"Rules take passages out of the count. What a rule excludes whichever source contains it, such as a template, a form or a list of references, could not count at all: without it, the share that counts may rise, the share of the whole text never does. Positions are Unicode code points of the text, from 0.")
+		"Rules take passages out of the count. What a rule excludes whichever source contains it, such as a template, a form or a list of references, could not count at all: leaving it out can raise the share that counts, but never the share of the whole text. Positions are Unicode code points of the text, from 0.")
 	for _, s := range r.Statements {
 		d.para(margin, textWidth, faint(d.in.SignedAnswer(s)))
 	}
@@ -444,7 +444,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 // verifying explains how to check that the file is unchanged.
 func (d *doc) verifying() {
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
-		"The report in JSON is attached to this file. The command concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")
+		"The report in JSON is attached to this file. The command concordat report verify FILE.pdf checks the attachment, the pages and their signature, and names what was changed.")
 	if d.o.Signing == "" {
 		d.note("This file is not signed.")
 	} else {

@@ -88,7 +88,7 @@ func TestMeaningPage(t *testing.T) {
 		{"vectors made", settings.Meaning{Leads: true, Index: settings.MeaningIndex{On: true, Documents: 5,
 			Vectors: &settings.MeaningVectors{Documents: 5, Problem: "refused <x>"}},
 			Encoder: settings.MeaningEncoder{State: settings.EncoderReady}},
-			[]string{"vectors are held for 5 documents", "the work continues by itself", "refused &lt;x&gt;"}, "000", false},
+			[]string{"vectors of 5 documents are indexed", "the work continues by itself", "refused &lt;x&gt;"}, "000", false},
 		{"nodes", settings.Meaning{Clustered: true, Index: settings.MeaningIndex{Documents: 5, Lacking: 5},
 			Encoder: settings.MeaningEncoder{State: settings.EncoderNone}},
 			nil, "010", false},
