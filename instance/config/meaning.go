@@ -100,7 +100,7 @@ var meaningKeys = []Key{
 		func(c *Config) *time.Duration { return &c.Meaning.Encoder.Timeout },
 		"Longest time for a request; a check continues without a slower server."),
 	number("meaning.encoder.dimensions", "0", restart, "numbers", 0, remote.MaxDimensions,
-		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Dimensions of a vector. 0: as the first has."),
+		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Dimensions of a vector. 0: as many as the first has."),
 	number("meaning.encoder.keep", "100000", restart, "sentences", 0, maxVectors,
 		func(c *Config) *int { return &c.Meaning.Encoder.Keep },
 		"Sentences whose vectors the store keeps, about 1 kB each, until their document or check is deleted."),
