@@ -19,7 +19,7 @@ type Request struct {
 	Library   concordat.LibraryID  `json:"library,omitempty"`
 	Document  concordat.DocumentID `json:"document,omitempty"`
 	Title     string               `json:"title,omitempty"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"Check that a request to a partner belongs to"`
+	Check     concordat.TaskID     `json:"check,omitempty" doc:"The check that raised it; only for requests to a partner"`
 	Purpose   string               `json:"purpose,omitempty" doc:"Purpose of the partner's check"`
 	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Requested spans, in bytes of UTF-8: in this site's document, or in the checked document"`
 	Reason    string               `json:"reason,omitempty"`

@@ -177,7 +177,7 @@ func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.
 	case active == 0:
 		d.skipped("partners", "no partners")
 	case d.o.offline:
-		d.skipped("partners", "--offline: %d were not asked", active)
+		d.skipped("partners", "%d were not asked, because of --offline", active)
 	}
 }
 

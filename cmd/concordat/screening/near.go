@@ -38,7 +38,7 @@ number from 0.`,
 	}
 	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (FILE)")
 	c.Flags().IntSliceVar(&f.Levels, "levels", nil, "blocks of the tables at each level (FILE; default: planned)")
-	c.Flags().IntVar(&memory, "memory", 4096, "memory for the tables in MiB, about (FILE)")
+	c.Flags().IntVar(&memory, "memory", 4096, "approximate memory for the tables, in MiB (FILE)")
 	return c
 }
 

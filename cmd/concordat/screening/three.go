@@ -24,7 +24,7 @@ all three: whether what a text shares with one source is what it shares with the
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := minhash.NewDocument(b, hashes, nil)
 			if err != nil || width < 1 || b < 2 {
-				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
+				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, and a width from 1", b, hashes, width)
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				var sketches [3][]uint64

@@ -38,7 +38,7 @@ compares the size with raw prints and with the theoretical minimum for random pr
 				return err
 			}
 			if out == "" {
-				return cli.Usagef("--out is missing: the folder to write")
+				return cli.Usagef("--out names no folder")
 			}
 			d, err := DesignOf(cmd.Context(), args[0], k, levels)
 			if err != nil {
