@@ -226,7 +226,7 @@ func (r *Report) Conclusion() string {
 		if c.batch { // batches were not measured with rewritten texts
 			return l.Join([]string{out, l.Say("It does not prove originality.")})
 		}
-		return l.Join([]string{out, l.Say("Most texts that were condensed or rewritten by a model had so small a share: it does not prove originality.")})
+		return l.Join([]string{out, l.Say("Most condensed or model-rewritten texts did, so it does not prove originality.")})
 	}
 	out := l.Say("In our tests, none of %s honest texts reached a share of %s.", Thousands(l, c.honests), l.Percent(c.at))
 	if c.honest > 0 {

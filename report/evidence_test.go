@@ -162,7 +162,7 @@ func TestConclusion(t *testing.T) {
 			[]string{"5 reached 10%", "2,147 measured texts", "367 share forms", "665 did", "that a language model rewrote to the same extent, 0 did"}},
 		{at(0.5), "In our tests, at most 1 honest text in 1,000 reached a share of 30%.", []string{"2 reached 30%", "606 did"}},
 		{batch(0.05), "In our tests, at most 1 in 70 texts with a tenth or more copied or reworded had so small a share.", []string{"70 of 71"}},
-		{batch(0.15), "In our tests, none of 367 honest texts reached a share of 10%.", []string{"Of 367 texts", "Of 71 with", "not measured in batches"}},
+		{batch(0.15), "In our tests, none of 367 honest texts reached a share of 10%.", []string{"Of 367 measured texts", "Of 71 with", "not measured in batches"}},
 	} {
 		plain, rest := c.of.Conclusion(), report.ShareMeaning(c.of)[0]
 		if !strings.HasPrefix(plain, c.plain) || len(plain) > 200 {

@@ -149,7 +149,7 @@ func TestLeadsSought(t *testing.T) {
 			english[2] + " of " + english[1] + " passages", translated[2] + " of " + translated[1] + " translations"}, "Only the"},
 		{leadSearchCase{true, 0, "e5-query", "zh"}, []string{"The encoder e5-query", chinese[3] + " of " + chinese[1] + " passages",
 			translated[3] + " of " + translated[1] + " translations"}, "embedded table compared"},
-		{leadSearchCase{true, 4, "table@0", "en"}, []string{"4 are not indexed by meaning yet"}, "Only the"},
+		{leadSearchCase{true, 4, "table@0", "en"}, []string{"documents are not indexed by meaning yet"}, "Only the"},
 		{leadSearchCase{false, 0, "table@0", "en"}, []string{"Only the 7 of 9 documents that share most words", "was not measured"},
 			"In tests among"},
 		{leadSearchCase{true, 0, "table@0", "fr"}, []string{"not measured in this language (French)"}, "In tests among"},
