@@ -199,7 +199,7 @@ func TestOpenShare(t *testing.T) {
 	if got := r.Reading(); !strings.HasPrefix(got, "Only 0% counts so far. If what is to be decided counts, the share reaches the 30%") {
 		t.Errorf("reads %q", got)
 	}
-	if got := r.Conclusion(); !strings.HasPrefix(got, "Decide what is to be decided") {
+	if got := r.Conclusion(); !strings.HasPrefix(got, "Settle what is to be decided") {
 		t.Errorf("concludes %q", got)
 	}
 	if got := r.Scores.ByRules(); math.Abs(got-0.14) > 1e-9 {

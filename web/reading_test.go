@@ -198,7 +198,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	change(http.StatusNotFound, "template-passage", "start", "5", "end", "5")
 	change(http.StatusBadRequest, "set", "min_characters", "0", "min_source_share", "0", "common_above", "0")
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source_share", "0", "common_above", "1")
-	if !strings.Contains(page, "more than 1 do. Longer") {
+	if !strings.Contains(page, "more than 1 documents contain. Longer") {
 		t.Errorf("rules in\n%s", page)
 	}
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source_share", "0", "count_common", "on", "exclude_citations", "on")

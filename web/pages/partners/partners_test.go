@@ -80,7 +80,7 @@ func TestProbingIsSeen(t *testing.T) {
 	const words = "suspiciously many variants of the same sentences"
 	seen := func() (page, logged, hooked bool) {
 		return strings.Contains(adam.Get("/admin/partners/SOUTH", http.StatusOK), words),
-			strings.Contains(log.String(), "variants of sentences") && strings.Contains(log.String(), "site=SOUTH"),
+			strings.Contains(log.String(), words) && strings.Contains(log.String(), "site=SOUTH"),
 			len(told) > 0 && strings.Contains(told[0], "partner.alarm") && strings.Contains(told[0], "SOUTH")
 	}
 	ask(20)
