@@ -49,7 +49,8 @@ func (w api) apiOfBatches(a huma.API) {
 		"Check a batch against the libraries again, or resume one that failed", pages.Checkers), w.apiRepeatBatch)
 	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs of a batch do not count", pages.Officers),
 		w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair of a batch counts", pages.Officers),
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair of a batch counts",
+		pages.Officers),
 		w.apiPairVerdict)
 	register(w, a, get("list-rechecks", "/rechecks", "Scheduled re-checks, and what they found"), w.apiRechecks)
 	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Schedule a re-check of a check or a batch", pages.Checkers)
