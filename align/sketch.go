@@ -315,7 +315,7 @@ func (t *Text) Check(key []byte, span concordat.Span) int {
 
 // Copies returns the literal copies in two orders with the same key, by the same rule and in the same form as [Pair] with
 // VerbatimReplaces. It returns none unless at least one is long enough. The spans of a can have any length. It fails with
-// concordat.ErrInvalid if an order's lengths differ.
+// concordat.ErrInvalid if an order has different numbers of spans and words.
 func Copies(a, b Order, o Options) ([]Passage, error) {
 	o = o.filled()
 	ta, err := a.tokens()

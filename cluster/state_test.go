@@ -37,6 +37,17 @@ func TestStates(t *testing.T) {
 	wg.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	for documents := 0; documents < 20; { // c counts as in sync from the time that its log has everything; its index follows
+		documents = 0
+		for _, x := range c.State().Copies {
+			documents += x.Documents
+		}
+		select {
+		case <-time.After(10 * time.Millisecond): // nothing announces that an index has caught up
+		case <-ctx.Done():
+			t.Fatalf("node c has %d documents: %+v", documents, c.State())
+		}
+	}
 	states, silent := s.nodes["a"].States(ctx)
 	if len(states) != 3 || len(silent) > 0 {
 		t.Fatalf("%d nodes answer, silent are %v", len(states), silent)

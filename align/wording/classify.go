@@ -154,7 +154,7 @@ func (c *classifier) decide(i int) {
 	}
 }
 
-// Widely returns the kind of consecutive words that many texts in a scope contain, if nothing else is known about them. The kind is
+// Widely returns the kind of a run of words that many texts in a scope contain, if nothing else is known about it. The kind is
 // common for few words, undecided for many, and empty if they count.
 func Widely(words, holders, of int) concordat.Kind {
 	switch least := Least(of); {

@@ -166,7 +166,7 @@ func New(o Options) (*Runner, error) {
 	return r, r.keep(withPDF, c)
 }
 
-// keep makes a ready child wait for a file, if another one is wanted.
+// keep holds a ready child for the next file, or discards it if no child is to be kept ready.
 func (r *Runner) keep(k kind, c *child) error {
 	if r.opt.Warm <= 0 {
 		c.discard()

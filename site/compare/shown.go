@@ -15,7 +15,7 @@ type Shown struct {
 	At, From []int // where each place begins, in this text and in the partner's full text
 }
 
-// LeadsShown returns the leads that Leads finds to a document disclosed by a partner, compared together with the documents here. Source
+// LeadsShown is like Leads for a document that a partner has disclosed; it compares it along with the documents held here. Source
 // spans are in bytes of the full text. Their code points count only the places, as in Shown.Document, because the number of code points
 // outside them is unknown here.
 func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
