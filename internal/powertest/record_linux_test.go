@@ -7,10 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"concordat/internal/powertest"
 )
@@ -128,4 +130,43 @@ func found(t *testing.T, d *powertest.Recorded, at, cuts int) []string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestRecorderEnds: the recorder of a thread ends with the thread, and does not keep a processor busy until the process ends.
+func TestRecorderEnds(t *testing.T) {
+	listeners := func() (n int) {
+		files, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if to, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && strings.Contains(to, "seccomp") {
+				n++
+			}
+		}
+		return n
+	}
+	before := listeners() // of tests whose thread is the main one
+	record := func(t *testing.T) {
+		d := powertest.Record(t)
+		d.Start(t.TempDir())
+		if listeners() <= before {
+			t.Error("nothing listens")
+		}
+		d.Stop()
+	}
+	t.Run("recorded", func(t *testing.T) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if syscall.Gettid() != os.Getpid() {
+			record(t)
+			return
+		}
+		t.Run("elsewhere", record) // the main thread never ends before the process
+	})
+	for began := time.Now(); listeners() > before; time.Sleep(time.Millisecond) { // nothing announces that a file is closed
+		if time.Since(began) > time.Minute {
+			t.Fatal("the recorder goes on")
+		}
+	}
 }
