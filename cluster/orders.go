@@ -57,7 +57,8 @@ func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 		fail(w, fmt.Errorf("node %s is not run by a service manager that would restart it: %w", n.o.Node.ID, concordat.ErrRefused))
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(true) // a caller that disconnected sees the node leave
+	_ = gob.NewEncoder(w).Encode(true)        // a caller that disconnected sees the node leave
+	_ = http.NewResponseController(w).Flush() // the process can end before this function's reply is sent otherwise
 	n.o.Restart()
 }
 

@@ -452,7 +452,7 @@ func (s *joinedSite) central() {
 		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
 	})
 	if out := s.nodes[2].command(cli.Failed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out,
-		"cluster's settings, version 1") {
+		"version 1 of the cluster's settings") {
 		s.t.Errorf("a policy of the cluster was changed at a node: %s", out)
 	}
 	s.nodes[0].command(cli.Done, "cluster", "zookeeper", "set", "--unset", "library/theses")
