@@ -58,7 +58,7 @@ func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	_ = gob.NewEncoder(w).Encode(true)        // a caller that disconnected sees the node leave
-	_ = http.NewResponseController(w).Flush() // the process can end before this function's reply is sent otherwise
+	_ = http.NewResponseController(w).Flush() // otherwise the process could end before the reply is sent
 	n.o.Restart()
 }
 

@@ -1,6 +1,6 @@
 // Package suite determines which part of the tests runs. There are three:
 //
-//   - make test: what go test runs without further settings. It tests every package in six minutes.
+//   - make test: what go test runs without further settings. It tests every package.
 //   - make rest: the tests that call [Rest], the longer form of tests that call [Rounds], and many packages under the race detector. It
 //     runs before a change lands. From make test, it repeats only the first round of tests that call Rounds.
 //   - make long: both, and everything that takes hours.
