@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh [rest|race|list]: lint and the tests that prove every package,. "rest" runs what these leave
+# test.sh [rest|race|list]: lint and the tests that prove every package. "rest" runs what these leave
 # out: the tests that call internal/suite, and what most works side by side under the race detector. "race" runs all packages under
 # the race detector. "list" prints the tests that call internal/suite, a package and a name a line. doc/develop.md says what is in which.
 set -eu
