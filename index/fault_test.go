@@ -411,65 +411,86 @@ func TestDamagedWhileOpen(t *testing.T) {
 		"scrub": func(_ context.Context, s *Shard) error { return s.engine.scrubOnce(s.engine.pace) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			g := indextest.NewGenerator(1, 3)
-			s := open(t, dir, testOptions)
-			for _, id := range []concordat.DocumentID{"d", "e", "f"} {
-				if err := s.Put(t.Context(), g.Profile("l", id, 300)); err != nil {
-					t.Fatal(err)
+			for tries := 1; !foundWhileOpen(t, find); tries++ {
+				if tries == 10 {
+					t.Fatalf("a merge replaced the damaged segment in all %d tries", tries)
 				}
-			}
-			if err := find(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
-			documents := 3
-			var path string
-			var b []byte
-			for err := error(nil); err == nil; {
-				if err := s.Put(t.Context(), g.Profile("l", concordat.DocumentID(fmt.Sprint("g", documents)), 300)); err != nil {
-					t.Fatal(err)
-				}
-				documents++
-				paths, failed := s.engine.segmentPaths()
-				if failed != nil {
-					t.Fatal(failed)
-				}
-				path = paths[0]
-				if b, failed = os.ReadFile(path); errors.Is(failed, fs.ErrNotExist) {
-					continue // a background merge replaced it
-				} else if failed != nil {
-					t.Fatal(failed)
-				}
-				changeByte(t, path, b)
-				if err = find(t.Context(), s); err != nil {
-					if !strings.Contains(err.Error(), path) {
-						t.Errorf("got %v, want an error naming %s", err, path)
-					}
-					continue
-				}
-				// A background merge might already have read all of it and replaced it.
-				if paths, failed = s.engine.segmentPaths(); failed != nil || slices.Contains(paths, path) || documents > 20 {
-					t.Fatalf("got no error (%v), want one naming %s", failed, path)
-				}
-			}
-			if _, err := s.Match(t.Context(), g.Query(3)); !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(err.Error(), path) {
-				t.Errorf("a question: %v, want ErrUnavailable naming %s", err, path)
-			}
-			s.Close()
-			for range 2 {
-				if _, err := Open(dir, testOptions); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), path) {
-					t.Errorf("opening: %v, want ErrCorrupt naming %s", err, path)
-				}
-			}
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			s = open(t, dir, testOptions)
-			if n := s.Stats().Documents; n != documents {
-				t.Errorf("mended, it has %d documents, want %d", n, documents)
 			}
 		})
 	}
+}
+
+// foundWhileOpen damages a segment until find reports it, and checks the shard afterwards. It returns false if a background merge that had
+// read the segment before it was damaged replaced it, so that the shard is undamaged when it is opened again.
+func foundWhileOpen(t *testing.T, find func(context.Context, *Shard) error) bool {
+	t.Helper()
+	dir := t.TempDir()
+	g := indextest.NewGenerator(1, 3)
+	s := open(t, dir, testOptions)
+	for _, id := range []concordat.DocumentID{"d", "e", "f"} {
+		if err := s.Put(t.Context(), g.Profile("l", id, 300)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := find(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	documents := 3
+	var path string
+	var b []byte
+	for err := error(nil); err == nil; {
+		if err := s.Put(t.Context(), g.Profile("l", concordat.DocumentID(fmt.Sprint("g", documents)), 300)); err != nil {
+			t.Fatal(err)
+		}
+		documents++
+		paths, failed := s.engine.segmentPaths()
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		path = paths[0]
+		if b, failed = os.ReadFile(path); errors.Is(failed, fs.ErrNotExist) {
+			continue // a background merge replaced it
+		} else if failed != nil {
+			t.Fatal(failed)
+		}
+		changeByte(t, path, b)
+		if err = find(t.Context(), s); err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("got %v, want an error naming %s", err, path)
+			}
+			continue
+		}
+		// A background merge might already have read all of it and replaced it.
+		if paths, failed = s.engine.segmentPaths(); failed != nil || slices.Contains(paths, path) || documents > 20 {
+			t.Fatalf("got no error (%v), want one naming %s", failed, path)
+		}
+	}
+	if _, err := s.Match(t.Context(), g.Query(3)); !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a question: %v, want ErrUnavailable naming %s", err, path)
+	}
+	s.Close()
+	for range 2 {
+		opened, err := Open(dir, testOptions)
+		if err == nil {
+			defer opened.Close()
+			paths, err := opened.engine.segmentPaths()
+			if err != nil || slices.Contains(paths, path) {
+				t.Fatalf("opened (%v), want ErrCorrupt naming %s", err, path)
+			}
+			return false
+		}
+		if !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("opening: %v, want ErrCorrupt naming %s", err, path)
+		}
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, testOptions)
+	if n := s.Stats().Documents; n != documents {
+		t.Errorf("mended, it has %d documents, want %d", n, documents)
+	}
+	return true
 }
 
 // TestUnreadNotDamaged: a segment that cannot be opened for another reason, for example too many open files, is not considered damaged,
