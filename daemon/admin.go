@@ -16,6 +16,7 @@ import (
 	"concordat/instance/config"
 	"concordat/meaning/managed"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/settings"
 )
@@ -66,7 +67,8 @@ func webSettings(o *instance.Instance) []settings.Setting {
 		keys[k.Name] = k
 	}
 	for _, r := range o.Now().Rows() {
-		one := settings.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}
+		one := settings.Setting{Setting: view.Setting{
+			Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}}
 		if k, ok := keys[r.Key]; ok {
 			one.Kind, one.Doc, one.Words, one.Least, one.Most = k.Type, k.Doc, k.Words, k.Least, k.Most
 			one.Live = r.Live || k.Alone && !o.Clustered()

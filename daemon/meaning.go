@@ -19,6 +19,7 @@ import (
 	"concordat/instance/config"
 	"concordat/meaning/managed"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/pages/settings"
 )
 
@@ -318,7 +319,7 @@ func sizeOf(dir string) (n int64) {
 
 // ChangeMeaning implements settings.MeaningControl.
 func (m *meaningControl) ChangeMeaning(ctx context.Context, c settings.MeaningChange, notes ...store.AuditNote) error {
-	var values []settings.Setting
+	var values []view.Setting
 	now := m.s.o.Now().Meaning
 	to := func(key, was string, on *bool, words [2]string) {
 		if on == nil {
@@ -329,7 +330,7 @@ func (m *meaningControl) ChangeMeaning(ctx context.Context, c settings.MeaningCh
 			value = words[1]
 		}
 		if value != was {
-			values = append(values, settings.Setting{Key: key, Value: value})
+			values = append(values, view.Setting{Key: key, Value: value})
 		}
 	}
 	to("meaning.leads", now.Leads, c.Leads, [2]string{config.LeadsOff, config.LeadsOn})

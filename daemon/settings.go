@@ -11,6 +11,7 @@ import (
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/pages/settings"
 )
 
@@ -78,12 +79,12 @@ type siteSettings struct{ s *Daemon }
 func (c siteSettings) Settings() []settings.Setting { return webSettings(c.s.o) }
 
 // Set implements settings.Control.
-func (c siteSettings) Set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
+func (c siteSettings) Set(ctx context.Context, values []view.Setting, notes ...store.AuditNote) error {
 	return c.s.set(ctx, values, notes...)
 }
 
 // set changes settings that require no restart, in the configuration file and in this process.
-func (s *Daemon) set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
+func (s *Daemon) set(ctx context.Context, values []view.Setting, notes ...store.AuditNote) error {
 	var to []instance.Setting
 	for _, v := range values {
 		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key && (k.Live || k.Alone) }) {

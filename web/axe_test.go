@@ -23,6 +23,7 @@ import (
 	"concordat/internal/webtest"
 	"concordat/report/language"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/pages/settings"
 )
@@ -329,21 +330,19 @@ func notified(t testing.TB, d *webtest.Site) {
 
 // showSettings adds to a site a setting of each form, an unfinished index, and an encoder that could not be downloaded.
 func showSettings(o *web.Options) {
-	yesNo := []string{"true", "false"}
-	all := []settings.Setting{{Key: "site.title", Value: "North"}, {Key: "report.language", Value: "en", Words: []string{"en", "de", "zh"}},
-		{Key: "check.threshold", Value: "0.3"}, {Key: "check.probe", Value: "one", Words: []string{"exact", "one"}},
-		{Key: "check.short", Value: "true", Words: yesNo}, {Key: "check.again_days", Value: "0", Least: "0", Most: "3650"},
-		{Key: "submissions.add", Value: "ask", Words: []string{"never", "ask", "verdict"}},
-		{Key: "report.exclude_quotes", Value: "false", Words: yesNo}, {Key: "report.min_source_share", Value: "0.01"},
-		{Key: "report.common_above", Value: "20"}, {Key: "report.exclude_kinds", Value: "near, summary"},
-		{Key: "meaning.leads", Value: "on", Words: []string{"off", "on"}},
-		{Key: "meaning.index", Value: "true", Words: []string{"false", "true", "encoder"}},
-		{Key: "check.forward", Value: "unmatched", Words: []string{"unmatched", "all", "none"}},
-		{Key: "log.level", Value: "info", Words: []string{"debug", "info"}}}
-	for i := range all {
-		all[i].Origin, all[i].Live, all[i].Changeable = "default", true, true
+	form := func(key, value string, words ...string) settings.Setting {
+		at := view.Setting{Key: key, Value: value, Origin: "default", Live: true}
+		return settings.Setting{Setting: at, Changeable: true, Words: words}
 	}
-	all = append(all, settings.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"})
+	days := form("check.again_days", "0")
+	days.Least, days.Most = "0", "3650"
+	all := []settings.Setting{form("site.title", "North"), form("report.language", "en", "en", "de", "zh"),
+		form("check.threshold", "0.3"), form("check.probe", "one", "exact", "one"), form("check.short", "true", "true", "false"), days,
+		form("submissions.add", "ask", "never", "ask", "verdict"), form("report.exclude_quotes", "false", "true", "false"),
+		form("report.min_source_share", "0.01"), form("report.common_above", "20"), form("report.exclude_kinds", "near, summary"),
+		form("meaning.leads", "on", "off", "on"), form("meaning.index", "true", "false", "true", "encoder"),
+		form("check.forward", "unmatched", "unmatched", "all", "none"), form("log.level", "info", "debug", "info"),
+		{Setting: view.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}}}
 	o.Settings = webtest.FixedSettings(all)
 	o.Meaning = &webtest.ScriptedMeaning{Now: settings.Meaning{Leads: true,
 		Index:   settings.MeaningIndex{On: true, Documents: 300, Lacking: 100, Making: true, Done: 200, All: 300},

@@ -80,7 +80,7 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// view is like shot, but shows only the visible part of the page.
-func view(t testing.TB, name string, width int) chromedp.Action {
+// window is like shot, but shows only the visible part of the page.
+func window(t testing.TB, name string, width int) chromedp.Action {
 	return webtest.Picture(name, width, func(b *[]byte) chromedp.Action { return chromedp.CaptureScreenshot(b) })
 }

@@ -73,7 +73,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.KeyEvent("n"),
 			chromedp.WaitVisible(`.dock [data-passage="2"]`, chromedp.ByQuery),
 			webtest.ReadText(".dock .bar2 span", &dock),
-			view(t, "dock", width),
+			window(t, "dock", width),
 			chromedp.KeyEvent("p"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
 			webtest.ReadText(".dock .bar2 span", &again),
@@ -103,7 +103,7 @@ func TestReadingInBrowser(t *testing.T) {
 			inPane("#here", "#h1"), inPane("#there", "#t1"), // it opens at the first passage
 			chromedp.KeyEvent("n"),
 			inPane("#here", "#h2"), inPane("#there", "#t2"),
-			view(t, "compare-second", width),
+			window(t, "compare-second", width),
 			chromedp.KeyEvent("x"),
 			chromedp.Evaluate(`document.activeElement.closest("[data-place]").id`, &mark),
 			// When one side is scrolled, the other follows.

@@ -7,6 +7,7 @@ import (
 
 	"concordat/cmd/concordat/signin"
 	"concordat/instance"
+	"concordat/view"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -46,7 +47,7 @@ func (a *app) configCommand() *cobra.Command {
 				return c.WriteTable(a.Stdout)
 			}
 			for _, r := range c.Rows() {
-				if err := a.Line(map[string]any{"key": r.Key, "value": r.Value, "origin": r.Origin.String(), "live": r.Live}); err != nil {
+				if err := a.Line(view.Setting{Key: r.Key, Value: r.Value, Origin: r.Origin.String(), Live: r.Live}); err != nil {
 					return err
 				}
 			}

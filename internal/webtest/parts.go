@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/site/answer"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/settings"
@@ -40,12 +41,12 @@ type FixedSettings []settings.Setting
 
 func (f FixedSettings) Settings() []settings.Setting { return f }
 
-func (f FixedSettings) Set(context.Context, []settings.Setting, ...store.AuditNote) error { return nil }
+func (f FixedSettings) Set(context.Context, []view.Setting, ...store.AuditNote) error { return nil }
 
 // ReadOnlySettings are the settings of a test site: none can be changed, and one is a secret.
-var ReadOnlySettings = FixedSettings{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"},
-	{Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true},
-	{Key: "oidc.client_secret", Value: "hunter2", Origin: "$CONCORDAT_OIDC_CLIENT_SECRET"}}
+var ReadOnlySettings = FixedSettings{{Setting: view.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}},
+	{Setting: view.Setting{Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true}},
+	{Setting: view.Setting{Key: "oidc.client_secret", Value: "hunter2", Origin: "$CONCORDAT_OIDC_CLIENT_SECRET"}}}
 
 // Machines is a cluster with a bit of everything.
 func Machines() (admin.Cluster, error) {
@@ -138,24 +139,19 @@ func (s *Settable) Use(o *web.Options) {
 
 // Settings implements settings.Control.
 func (s *Settable) Settings() []settings.Setting {
+	changeable := func(key string, words ...string) settings.Setting {
+		at := view.Setting{Key: key, Value: s.Value(key), Origin: "default", Live: true}
+		return settings.Setting{Setting: at, Changeable: true, Words: words}
+	}
 	return []settings.Setting{
-		{Key: "site.title", Value: s.Value("site.title"), Origin: "default", Live: true, Changeable: true},
-		{Key: "check.short", Value: s.Value("check.short"), Origin: "default", Live: true, Changeable: true,
-			Words: []string{"true", "false"}},
-		{Key: "check.threshold", Value: s.Value("check.threshold"), Origin: "default", Live: true, Changeable: true},
-		{Key: "report.common_above", Value: s.Value("report.common_above"), Origin: "default", Live: true, Changeable: true},
-		{Key: "report.exclude_kinds", Value: s.Value("report.exclude_kinds"), Origin: "default", Live: true, Changeable: true},
-		{Key: "report.exclude_quotes", Value: s.Value("report.exclude_quotes"), Origin: "default", Live: true, Changeable: true,
-			Words: []string{"true", "false"}},
-		{Key: "meaning.leads", Value: s.Value("meaning.leads"), Origin: "default", Live: true, Changeable: true,
-			Words: []string{"off", "on"}},
-		{Key: "log.level", Value: s.Value("log.level"), Origin: "default", Live: true, Changeable: true,
-			Words: []string{"debug", "info", "warn", "error"}},
-		{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}}
+		changeable("site.title"), changeable("check.short", "true", "false"), changeable("check.threshold"),
+		changeable("report.common_above"), changeable("report.exclude_kinds"), changeable("report.exclude_quotes", "true", "false"),
+		changeable("meaning.leads", "off", "on"), changeable("log.level", "debug", "info", "warn", "error"),
+		{Setting: view.Setting{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}}}
 }
 
 // Set implements settings.Control.
-func (s *Settable) Set(ctx context.Context, values []settings.Setting, notes ...store.AuditNote) error {
+func (s *Settable) Set(ctx context.Context, values []view.Setting, notes ...store.AuditNote) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range values {

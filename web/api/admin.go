@@ -117,12 +117,16 @@ func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiSchem
 }
 
 type apiSettingsBody struct {
-	Settings []settings.Setting `json:"settings"`
+	Settings []view.Setting `json:"settings"`
 }
 
 func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
 	return apiTell(ctx, w.api.Web, func(context.Context) (apiSettingsBody, error) {
-		return apiSettingsBody{append([]settings.Setting{}, w.api.Web.Settings.All()...)}, nil
+		out := apiSettingsBody{[]view.Setting{}}
+		for _, s := range w.api.Web.Settings.All() {
+			out.Settings = append(out.Settings, s.Setting)
+		}
+		return out, nil
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,50 +56,32 @@ func noteOf(r store.Review, now *review.Review, rep *report.Report) (apiNote, er
 	return out, nil
 }
 
-// isNote reports whether a review entry is a note rather than a change of the rules or of the handling of the case.
-func isNote(k store.ReviewKind) bool {
-	return k == store.ReviewComment || k == store.ReviewVerdict || k == store.ReviewSignOff
-}
-
-// reviews returns a page of the review entries of a check: either its rule changes or all others.
-func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
-	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
-	if err != nil {
-		return nil, "", err
-	}
-	now, err := w.Web.Reviews.Of(ctx, t)
-	if err != nil {
-		return nil, "", err
-	}
-	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
-		return nil, "", web.ErrNotShown // only officers may see what officers wrote
-	}
-	list, after := listOfNotes, 0
-	if rules {
-		list = listOfRules
-	}
+// pageOf returns the page of all that follows the cursor, and the cursor of the next page. seq returns the number of an entry.
+func pageOf[T any](in *apiListInput, list bounds.List, all []T, seq func(T) int) (page []T, next string, err error) {
+	after := 0
 	if err := list.Read(in.Cursor, &after); err != nil {
 		return nil, "", err
 	}
-	all, err := w.Web.Options().Store.Checks.Reviews(ctx, t.ID)
-	for _, r := range all {
-		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || !isNote(r.Kind) && !rules {
-			continue
-		}
-		if len(out) == in.Limit {
-			return out, list.Cursor(out[len(out)-1].Seq), err
-		}
-		out = append(out, r)
+	first := slices.IndexFunc(all, func(x T) bool { return seq(x) > after })
+	if first < 0 {
+		return nil, "", nil
 	}
-	return out, "", err
+	if page = all[first:]; len(page) > in.Limit {
+		page = page[:in.Limit]
+		next = list.Cursor(seq(page[in.Limit-1]))
+	}
+	return page, next, nil
 }
 
 func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, error) {
-	rs, next, err := w.reviews(ctx, in, false)
+	now, rep, err := w.noted(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	now, rep, err := w.noted(ctx, in.ID)
+	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
+		return nil, web.ErrNotShown // only officers may see what officers wrote
+	}
+	rs, next, err := pageOf(in, listOfNotes, now.Notes, func(r store.Review) int { return r.Seq })
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +97,19 @@ func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, e
 	return out, nil
 }
 
+// apiRuleChange is a change of the rules.
 type apiRuleChange struct {
-	Seq    int          `json:"seq"`
-	At     time.Time    `json:"at"`
-	By     string       `json:"by"`
-	Action string       `json:"action" doc:"What was done: set, undo, exclude-source and so on"`
-	About  string       `json:"subject,omitempty" doc:"Subject of the change, in words for people"`
-	Rules  report.Rules `json:"rules" doc:"Rules after the change"`
+	Seq     int          `json:"seq"`
+	At      time.Time    `json:"at"`
+	By      string       `json:"by"`
+	Action  string       `json:"action" doc:"What was done: set, undo, exclude-source and so on"`
+	Subject string       `json:"subject,omitempty" doc:"Subject of the change, in words for people"`
+	Rules   report.Rules `json:"rules" doc:"Rules after the change"`
+}
+
+// changeOf returns a rule change in the API's form; count counts the submission's code points.
+func changeOf(c review.Change, count *report.Counter) apiRuleChange {
+	return apiRuleChange{c.Seq, c.At, c.By, c.Action, c.Subject, c.After.InPoints(count)}
 }
 
 type apiRulesHistoryOutput struct {
@@ -135,19 +124,14 @@ func (w api) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHi
 	if err != nil {
 		return nil, err
 	}
-	rs, next, err := w.reviews(ctx, in, true)
+	page, next, err := pageOf(in, listOfRules, r.now.Log, func(c review.Change) int { return c.Seq })
 	if err != nil {
 		return nil, err
 	}
 	out := &apiRulesHistoryOutput{}
 	out.Body.Changes, out.Body.Next = []apiRuleChange{}, next
-	for _, one := range rs {
-		var rules report.Rules
-		if err := json.Unmarshal(one.Data, &rules); err != nil {
-			return nil, fmt.Errorf("rules of %s: %w: %v", in.ID, concordat.ErrCorrupt, err)
-		}
-		action, subject, _ := strings.Cut(one.Text, " ")
-		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, action, subject, rules.InPoints(r.count)})
+	for _, c := range page {
+		out.Body.Changes = append(out.Body.Changes, changeOf(c, r.count))
 	}
 	return out, nil
 }

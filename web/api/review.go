@@ -61,24 +61,6 @@ func rulesNeeds() []*huma.Schema {
 		need(map[string]any{"action": "count-wording"}, "comment"), need(map[string]any{"action": "add-template"}, "text"))
 }
 
-type apiNoted struct {
-	Number  int              `json:"number"`
-	At      time.Time        `json:"at"`
-	By      string           `json:"by"`
-	Kind    store.ReviewKind `json:"kind" enum:"comment,verdict,signoff"`
-	Text    string           `json:"text,omitempty"`
-	Verdict string           `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
-	Edited  time.Time        `json:"edited,omitzero" doc:"When the comment was edited"`
-	Passage string           `json:"passage,omitempty" doc:"Number of the passage that a comment is about"`
-}
-
-type apiChange struct {
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Action  string    `json:"action"`
-	Subject string    `json:"subject,omitempty"`
-}
-
 type apiReviewOutput struct {
 	Body struct {
 		Headline string             `json:"headline"`
@@ -88,8 +70,8 @@ type apiReviewOutput struct {
 		At       time.Time          `json:"at,omitzero"`
 		Signed   []report.SignedOff `json:"signed_off"`
 		Stale    bool               `json:"stale" doc:"Whether the rules have changed since the verdict"`
-		Notes    []apiNoted         `json:"notes"`
-		Changes  []apiChange        `json:"changes"`
+		Notes    []apiNote          `json:"notes"`
+		Changes  []apiRuleChange    `json:"changes" doc:"Changes of the rules, oldest first"`
 	}
 }
 
@@ -110,7 +92,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	out := &apiReviewOutput{}
 	b := &out.Body
 	b.Headline, b.Signed, b.Stale, b.Notes, b.Changes = rep.Headline(), append([]report.SignedOff{}, now.Signed...), now.Stale,
-		[]apiNoted{}, []apiChange{}
+		[]apiNote{}, []apiRuleChange{}
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
@@ -122,14 +104,15 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 		b.Verdict, b.By, b.At = now.Code(), now.Verdict.By, now.Verdict.At
 	}
 	for _, n := range now.Notes {
-		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, "", now.Edited[n.Seq], review.PassageOf(n, rep)}
-		if n.Kind == store.ReviewVerdict {
-			one.Verdict = (&review.Review{Verdict: &n}).Code()
+		one, err := noteOf(n, now, rep)
+		if err != nil {
+			return nil, err
 		}
 		b.Notes = append(b.Notes, one)
 	}
+	count := report.NewCounter(rep.Submission.Text)
 	for _, c := range now.Log {
-		b.Changes = append(b.Changes, apiChange{c.At, c.By, c.Action, c.Subject})
+		b.Changes = append(b.Changes, changeOf(c, count))
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http"
+	"reflect"
 	"testing"
 
 	"concordat/internal/webtest"
@@ -61,6 +62,15 @@ func TestReviewByProgram(t *testing.T) {
 	r = ask(bo, "/notes", `{"kind":"signoff"}`, http.StatusOK)
 	if r.Verdict != "discuss" || len(r.Signed) != 1 || r.Signed[0].By != "bo" || r.Stale || len(r.Notes) != 2 {
 		t.Errorf("signed off %+v", r)
+	}
+	var all struct{ Notes, Changes []map[string]any }
+	bo.JSON("GET", path+"/review", "", http.StatusOK, &all)
+	for list, want := range map[string][]map[string]any{"/notes": all.Notes, "/rules/history": all.Changes} {
+		var got struct{ Notes, Changes []map[string]any }
+		bo.JSON("GET", path+list, "", http.StatusOK, &got)
+		if got := append(got.Notes, got.Changes...); len(want) == 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want the same as in the review: %v", list, got, want)
+		}
 	}
 	ask(bo, "/rules", `{"action":"undo"}`, http.StatusBadRequest) // only the author of a change can undo it
 	if r := ask(bo, "/rules", `{"action":"include-passage","start":0,"end":20000}`, http.StatusOK); !r.Stale {

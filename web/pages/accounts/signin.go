@@ -11,10 +11,10 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/pages"
-	"concordat/web/pages/settings"
 	"concordat/web/passwords"
 )
 
@@ -160,7 +160,7 @@ func (w Accounts) first(rw http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && p.NamesSite && p.Site != "" && p.Site != w.o.Title() {
 		note := store.AuditNote{Actor: a.Name, Action: "settings_changed", Detail: map[string]any{titleKey: p.Site}}
-		if err := w.o.Settings.Set(r.Context(), []settings.Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
+		if err := w.o.Settings.Set(r.Context(), []view.Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
 			w.o.Auditor.Logger.Error("title of the site", "error", err) // the account exists, and the settings page can change the title
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web/message"
 	"concordat/web/pages"
 )
@@ -23,7 +24,7 @@ import (
 type Control interface {
 	Settings() []Setting
 	// Set changes the values of keys while the site runs.
-	Set(ctx context.Context, values []Setting, notes ...store.AuditNote) error
+	Set(ctx context.Context, values []view.Setting, notes ...store.AuditNote) error
 }
 
 // Options configures the pages.
@@ -62,14 +63,9 @@ func (w Settings) All() []Setting {
 	return all
 }
 
-// Setting is one key of the configuration.
+// Setting is a key of the configuration, with what the page needs to change it.
 type Setting struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"` // default, FILE:LINE, $VARIABLE or --FLAG
-	Live   bool   `json:"live"`   // a change takes effect without a restart
-	Hidden bool   `json:"hidden"` // Value is empty because it is secret
-	// The other fields are for the page that changes settings.
+	view.Setting
 	Changeable bool     `json:"-"` // this page can change it: it is Live, and no variable or flag overrides it
 	Words      []string `json:"-"` // possible values; nil if any value of Kind is allowed
 	Kind       string   `json:"-"` // kind of value, for example a number in a range
@@ -143,7 +139,7 @@ func (w Settings) change(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	var values []Setting
+	var values []view.Setting
 	detail := map[string]any{}
 	for _, one := range w.All() {
 		form := formOf(one.Key)
@@ -161,7 +157,7 @@ func (w Settings) change(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 			w.frame.Fail(rw, r, v, fmt.Errorf("setting %s: %w", one.Key, concordat.ErrInvalid))
 			return
 		}
-		values, detail[one.Key] = append(values, Setting{Key: one.Key, Value: to}), to
+		values, detail[one.Key] = append(values, view.Setting{Key: one.Key, Value: to}), to
 	}
 	if len(values) > 0 {
 		if err := w.o.Control.Set(r.Context(), values, v.Note("settings_changed", detail)); err != nil {
