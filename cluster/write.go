@@ -150,7 +150,7 @@ type lateError struct {
 }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("%d documents were written by others since; repeat it", len(e.changes))
+	return fmt.Sprintf("%d documents have changed in the meantime; try again", len(e.changes))
 }
 
 func (e *lateError) Unwrap() error { return concordat.ErrUnavailable }

@@ -74,7 +74,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	log.Info("the single-machine index is in the shards", "documents", n)
+	log.Info("moved the single-machine index to the shards", "documents", n)
 	return nil
 }
 

@@ -66,7 +66,7 @@ func DecodeSpace(b []byte) (*Space, error) {
 	r := reader{b: body[4:]}
 	model, probes := int(r.uint32()), int(r.uint32())
 	if model == 0 || model > maxModel || probes > maxProbes || len(r.b) < 4*Dimensions*(model+probes) {
-		return nil, fmt.Errorf("%w: %d numbers of a vector, %d probes in %d bytes", errSpace, model, probes, len(r.b))
+		return nil, fmt.Errorf("%w: %d numbers per vector and %d probes do not fit in %d bytes", errSpace, model, probes, len(r.b))
 	}
 	finite := true
 	number := func() float32 {

@@ -117,9 +117,9 @@ func measuredShares(l Language) []string {
 			share string
 			count func(Rate) int
 		}{{l.Percent(0.1), func(r Rate) int { return r.Tenth }}, {l.Percent(0.3), func(r Rate) int { return r.Third }}} {
-			s := l.Say("%s or more is reached by: ", at.share)
+			s := l.Say("A share of %s or more is reached by: ", at.share)
 			if batch {
-				s = l.Say("In batches %s or more is reached by: ", at.share)
+				s = l.Say("In batches, a share of %s or more is reached by: ", at.share)
 			}
 			first := true
 			for _, r := range Calibration() {

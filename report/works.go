@@ -354,7 +354,7 @@ func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string
 	for _, w := range r.SharedWorks[:min(len(r.SharedWorks), maxCiting)] {
-		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is not part of any share.", Thousands(l, w.Works),
+		out = append(out, l.Say("%s of the %s works cited here are also cited by %s. This is not part of any share.", Thousands(l, w.Works),
 			Thousands(l, w.Of), cmp.Or(w.Title, string(w.Source.Document))))
 	}
 	if n := len(r.SharedWorks) - maxCiting; n > 0 {

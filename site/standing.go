@@ -107,7 +107,7 @@ func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 		if x.Scheme == s.Scheme() {
 			all = append(all, x)
 		} else {
-			s.o.Logger.Warn("standing check has another scheme and finds nothing", "task", id, "scheme", x.Scheme)
+			s.o.Logger.Warn("standing check uses a different scheme, so it finds nothing", "task", id, "scheme", x.Scheme)
 		}
 	}
 	s.stands.tasks, s.stands.table = tasks, newWatchTable(all)

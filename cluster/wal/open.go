@@ -172,7 +172,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	shard, version, ok := s.readHeader(l.o.Shard)
 	switch {
 	case ok && version != magic[7]:
-		return nil, fmt.Errorf("%s has version %d of the log's format, but this program knows %d: %w", s.path, version, magic[7],
+		return nil, fmt.Errorf("%s has log format version %d, but this program supports version %d: %w", s.path, version, magic[7],
 			concordat.ErrInvalid)
 	case ok && shard != l.o.Shard:
 		return nil, fmt.Errorf("%s belongs to shard %q, not %q: %w", s.path, shard, l.o.Shard, concordat.ErrInvalid)

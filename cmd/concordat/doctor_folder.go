@@ -74,7 +74,7 @@ func (d *doctor) screenings() error {
 			return nil // removed or still running
 		}
 		path := d.path(filepath.Join(screening.FolderName, e.Name()))
-		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left from an interrupted screening",
+		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " was left by an interrupted screening",
 			Advice: "run the same concordat screen again to complete it, or remove the folder: deletions do not reach it",
 			Fix:    "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 		return nil
@@ -126,7 +126,7 @@ func (d *doctor) momentary(e fs.DirEntry) {
 		return // removed or in use
 	}
 	path := d.path(e.Name())
-	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left from interrupted work", Advice: "remove it",
+	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " was left by interrupted work", Advice: "remove it",
 		Fix: "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 }
 

@@ -93,7 +93,7 @@ func (d *doctor) remains() {
 	for _, name := range []string{instance.ConfigName + ".new", instance.IndexKeyName + ".new"} {
 		path := d.path(name)
 		if _, err := os.Stat(path); err == nil {
-			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left from an interrupted creation",
+			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " was left when the creation of the site was interrupted",
 				Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
 		}
 	}

@@ -250,7 +250,7 @@ func sign(b []byte, from int, s *Signature) ([]byte, error) {
 		return nil, fmt.Errorf("sign pdf: %w", err)
 	}
 	if len(der) > s.Size {
-		return nil, fmt.Errorf("sign pdf: the signature has %d bytes, there is room for %d", len(der), s.Size)
+		return nil, fmt.Errorf("sign pdf: the signature has %d bytes, but there is room for only %d", len(der), s.Size)
 	}
 	hex.Encode(b[open+1:], der)
 	return b, nil

@@ -38,7 +38,7 @@ func TestWorksThatBothCite(t *testing.T) {
 			t.Errorf("the list counts at %v", s.Span)
 		}
 	}
-	if said := strings.Join(r.Statement(), " "); !strings.Contains(said, "Both cite the same works: 2 of 3 with") {
+	if said := strings.Join(r.Statement(), " "); !strings.Contains(said, "2 of the 3 works cited here are also cited by") {
 		t.Errorf("statement %q", said)
 	}
 	rows := storetest.Results(t, p.Store, f.Task)

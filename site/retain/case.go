@@ -53,9 +53,9 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	case m.State == "" && m.Decision == concordat.Undecided:
 		return invalid("neither a state nor a decision")
 	case len(m.Words) > concordat.MaxCaseWords:
-		return invalid("words of %d bytes, at most %d", len(m.Words), concordat.MaxCaseWords)
+		return invalid("a message of %d bytes, but at most %d are allowed", len(m.Words), concordat.MaxCaseWords)
 	case len(m.Contact) > concordat.MaxCaseContact:
-		return invalid("a contact of %d bytes, at most %d", len(m.Contact), concordat.MaxCaseContact)
+		return invalid("a contact of %d bytes, but at most %d are allowed", len(m.Contact), concordat.MaxCaseContact)
 	case m.Decision != concordat.Undecided && was.Own.Decision != concordat.Undecided:
 		return invalid("it is decided: %s", was.Own.Decision)
 	}

@@ -83,7 +83,7 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 	}
 	a.Say("card     %d, in force until %s", p.Serial, c.NotAfter.Local().Format(time.DateTime))
 	for _, x := range shares {
-		a.Say("may ask  %s, shown at most %s", x.Library, x.Rule.Level)
+		a.Say("may ask  %s and see at most %s", x.Library, x.Rule.Level)
 	}
 	if len(heads) > 0 {
 		a.Say("audit    %d signed heads kept, the last of entry %d", len(heads), heads[len(heads)-1].Seq)
@@ -93,7 +93,7 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 	}
 	if p.State == store.PartnerPending {
 		for _, g := range p.Grants {
-			a.Say("will be able to ask %s, shown at most %s", g.Library, g.Rule.Level)
+			a.Say("will be able to ask %s and see at most %s", g.Library, g.Rule.Level)
 		}
 		a.Say("")
 		a.Say("    %s", p.Words)

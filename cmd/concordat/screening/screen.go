@@ -153,7 +153,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringArrayVar(&f.Partners, "partner", nil,
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose stated to partners, such as thesis")
-	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for a partner and text")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit per partner and text")
 	fl.IntVar(&f.CheckShares, "shares", 1000, "check this many documents of the most similar pairs; shares of other pairs are estimates; 0: none")
 	fl.IntVar(&f.top, "top", 0, "print only this many of the most similar pairs of each document; 0: all")
 	f.Print.define(c)

@@ -166,7 +166,7 @@ lengths how many originals are found again and how many texts must be measured.`
 	fl.IntVar(&o.Short.Edits, "edits", 0, "also find texts this many edits apart")
 	fl.IntVar(&o.Edits, "changes", 2, "letters changed in each sample")
 	fl.IntVar(&o.Sample, "sample", 300, "texts of the sample")
-	fl.Float64Var(&o.Recall, "recall", 0.95, "minimum share that must be found")
+	fl.Float64Var(&o.Recall, "recall", 0.95, "minimum share of similar texts to find")
 	return c
 }
 

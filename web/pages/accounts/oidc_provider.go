@@ -459,7 +459,7 @@ func (w *way) dial(ctx context.Context, network, address string) (net.Conn, erro
 		case own:
 			w.near.Store(!public)
 		case !public && !w.inside.Load():
-			return fmt.Errorf("%w: %s leads to %s, which is not public, and is not the host of the issuer", concordat.ErrRefused, address, at)
+			return fmt.Errorf("%w: %s resolves to %s, which is neither public nor the issuer's host", concordat.ErrRefused, address, at)
 		}
 		return nil
 	}
