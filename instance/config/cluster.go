@@ -13,11 +13,11 @@ var clusterKeys = []Key{
 	text("cluster.coordinator", "", restart, func(c *Config) *string { return &c.Cluster.Coordinator },
 		"Coordinator of the site's machines: zk://host:port,host:port, with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by &, or http://host:port of concordat cluster coordinator. Empty: one machine."),
 	text("cluster.node", "", restart, func(c *Config) *string { return &c.Cluster.Node },
-		"Name of this machine among those of the site: lower-case letters, digits, hyphen; at most 63."),
+		"Name of this machine within the site: lower-case letters, digits, hyphen; at most 63."),
 	text("cluster.zone", "", restart, func(c *Config) *string { return &c.Cluster.Zone },
 		"Failure zone of this machine, such as a rack; copies of a shard are spread over zones."),
 	address("cluster.listen", "", func(c *Config) *string { return &c.Cluster.Listen },
 		"Address to listen on for the site's other machines."),
 	address("cluster.address", "", func(c *Config) *string { return &c.Cluster.Address },
-		"Address at which the other machines reach it. Empty: cluster.listen."),
+		"Address at which other machines reach this one. Empty: cluster.listen."),
 }
