@@ -170,9 +170,10 @@ const (
 type Consulted struct {
 	Site     SiteID        `json:"site"`
 	Library  LibraryID     `json:"library"`
-	Asked    int           `json:"asked"`    // sentences asked
-	Answered int           `json:"answered"` // sentences answered
-	Missing  []ShardID     `json:"missing"`  // shards that did not answer
+	Asked    int           `json:"asked"`           // sentences asked
+	Answered int           `json:"answered"`        // sentences answered
+	Empty    bool          `json:"empty,omitempty"` // a library of this site without documents
+	Missing  []ShardID     `json:"missing"`         // shards that did not answer
 	Capped   int           `json:"capped,omitempty"`
 	Err      string        `json:"error,omitempty"`
 	Took     time.Duration `json:"took_ns"`

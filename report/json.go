@@ -255,6 +255,7 @@ type (
 		Library  concordat.LibraryID `json:"library"`
 		Asked    int                 `json:"asked"`
 		Answered int                 `json:"answered"`
+		Empty    bool                `json:"empty,omitempty"`
 		Missing  []concordat.ShardID `json:"missing"`
 		Capped   int                 `json:"capped,omitempty"`
 		Error    string              `json:"error,omitempty"`
@@ -344,7 +345,7 @@ func asJSON(r *Report) *jsonReport {
 	}
 	j.FlagKinds = flagKindsIn(r, count)
 	for _, c := range r.Consulted {
-		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered,
+		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered, c.Empty,
 			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err, partnerLine(c)})
 	}
 	r.addPartners(j, count)

@@ -134,6 +134,8 @@ func TestConsultedWords(t *testing.T) {
 			[]string{"It will tell of later", "Not measured:"}},
 		{"nothing withheld", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata},
 			[]string{"Known here: that nothing matches"}, []string{"Not sent:"}},
+		{"empty", concordat.Consulted{Asked: 3, Answered: 3, Empty: true},
+			[]string{"contains no documents, so nothing was compared"}, []string{"answered"}},
 		{"no answer", concordat.Consulted{Asked: 3, Level: concordat.ShowMetadata, Err: "down"}, []string{"did not answer"},
 			[]string{"Known here:"}},
 		{"found, though the last answer failed", concordat.Consulted{Asked: 3, Level: concordat.ShowMetadata, Err: "down",

@@ -406,6 +406,8 @@ func (l Language) Consulted(c concordat.Consulted) string {
 			out = append(out, l.Say("%s not measured there.", l.Plural(c.Asked, "sentence was", "sentences were")))
 		}
 		return l.Join(append(out, l.partner(c)...))
+	case c.Empty:
+		return l.Say("contains no documents, so nothing was compared with it.")
 	case c.Asked == 0:
 		return l.Join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
 	case c.Answered < c.Asked:

@@ -219,7 +219,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	}
 	for _, l := range libraries {
 		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),
-			Missing: found.Missing, Capped: found.Capped, Took: time.Since(began)}
+			Empty: l.Documents == 0, Missing: found.Missing, Capped: found.Capped, Took: time.Since(began)}
 		if len(found.Missing) > 0 {
 			c.Answered = 0
 		}

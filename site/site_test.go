@@ -270,6 +270,21 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
+// TestEmptyLibrary: a library without documents is named as such; it does not appear to have been compared.
+func TestEmptyLibrary(t *testing.T) {
+	p := sitetest.NewSite(t, "a", "b")
+	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.River})
+	f := p.Found(t, sitetest.River, site.CheckOptions{})
+	for _, c := range f.Consulted {
+		if c.Empty != (c.Library == "b") {
+			t.Errorf("library %s: empty %v", c.Library, c.Empty)
+		}
+	}
+	if len(f.Consulted) != 2 {
+		t.Errorf("got %d libraries, want 2", len(f.Consulted))
+	}
+}
+
 func TestPartialAnswerIsSaid(t *testing.T) {
 	p := sitetest.NewSite(t, "a")
 	p.Add(t, "a", site.Incoming{ID: "d", Text: sitetest.River})
