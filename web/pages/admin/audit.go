@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -39,7 +40,8 @@ type auditFact struct {
 	Whole      string // the unshortened value; empty if Value was not shortened
 }
 
-// AuditFacts splits the detail of an entry, a JSON object, into facts sorted by key. It shortens digests to their beginning.
+// AuditFacts splits the detail of an entry, a JSON object, into facts sorted by key, without empty ones. It shortens digests to their
+// beginning, and values made of several fields, such as a receipt's signature, to the names in them.
 func AuditFacts(detail json.RawMessage) []auditFact {
 	var fields map[string]json.RawMessage
 	if len(detail) == 0 {
@@ -57,11 +59,20 @@ func AuditFacts(detail json.RawMessage) []auditFact {
 		case json.Unmarshal(raw, &words) == nil:
 			f.Value = strings.Join(words, ", ")
 		default:
-			f.Value = string(raw)
+			if f.Value = namesIn(raw); f.Value != string(raw) {
+				f.Whole = string(raw)
+			}
+		}
+		if at, err := time.Parse(time.RFC3339Nano, f.Value); err == nil {
+			f.Value = at.Truncate(time.Second).Format(time.RFC3339)
 		}
 		switch {
 		case key == "batch":
 			f.Link = "/batches/" + url.PathEscape(f.Value)
+		case f.Value == "":
+			continue
+		case key == "id" && fields["signature"] != nil: // a receipt
+			f.Link = "/deletions/" + url.PathEscape(f.Value)
 		case key == "task" && fields["batch"] == nil:
 			f.Link = "/checks/" + url.PathEscape(f.Value)
 		case len(f.Value) == 64 && !strings.ContainsFunc(f.Value, func(c rune) bool { return !strings.ContainsRune("0123456789abcdef", c) }):
@@ -70,6 +81,23 @@ func AuditFacts(detail json.RawMessage) []auditFact {
 		out = append(out, f)
 	}
 	return out
+}
+
+// namesIn returns the names of the objects in a list, separated by commas, numbers and other plain values as they are, and an ellipsis for
+// anything else.
+func namesIn(raw json.RawMessage) string {
+	var list []struct{ Name, Task, Library, Document string }
+	if err := json.Unmarshal(raw, &list); err == nil {
+		var names []string
+		for _, x := range list {
+			names = append(names, cmp.Or(x.Name, x.Document, x.Task, x.Library, "…"))
+		}
+		return strings.Join(names, ", ")
+	}
+	if raw[0] == '{' || raw[0] == '[' {
+		return "…"
+	}
+	return string(raw)
 }
 
 // auditFilter parses the filter of the audit page from a query; days are inclusive.

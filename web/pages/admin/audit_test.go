@@ -56,4 +56,19 @@ func TestAuditPage(t *testing.T) {
 			t.Errorf("the page of the audit lacks %s", want)
 		}
 	}
+	receipt := []byte(`{"id": "r1", "documents": null, "asked": "2026-05-31T10:11:12.345678Z", "places": [{"name": "store", "items": 2},
+		{"name": "node 2"}], "tasks": [{"task": "t1", "results": 3}], "signature": {"sum": "secret sum"}}`)
+	if _, err := d.Store.Audit.AppendAudit(t.Context(), "una", "deleted", receipt); err != nil {
+		t.Fatal(err)
+	}
+	page = adam.Get("/admin/audit?actor=una", http.StatusOK)
+	for _, want := range []string{`<a href="/deletions/r1"><code>r1</code></a>`, ">store, node 2</code>", ">t1</code>", ">…</code>",
+		"<code>2026-05-31T10:11:12Z</code>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("a receipt in the audit lacks %s", want)
+		}
+	}
+	if strings.Contains(page, `<span class="hint">documents</span>`) || strings.Contains(page, ">{") {
+		t.Error("a receipt in the audit shows JSON or an empty fact")
+	}
 }
