@@ -77,8 +77,11 @@
 		});
 		if (still) return;
 		one("a", places[side].get(String(n))).focus({ preventScroll: true });
-		const at = beside.getBoundingClientRect();
-		if (at.top < 0 || at.bottom > window.innerHeight) beside.scrollIntoView({ behavior: "instant", block: "start" });
+		// The page stays where it is while both marks are in sight, so that the buttons that decide are too.
+		const unseen = ({ top, bottom }) => top < 0 || bottom > window.innerHeight;
+		if (places.some((p) => unseen(one("a", p.get(String(n))).getBoundingClientRect()))) {
+			beside.scrollIntoView({ behavior: "instant", block: "start" });
+		}
 	}
 	// numbers are the places that count, in their order; where none does, all.
 	const numbers = () => {

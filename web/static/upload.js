@@ -16,6 +16,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 	drop.classList.add("easy"); // the whole zone is the field: what is chosen stands in the list
 	let items = [];
 	let busy = false;
+	let sent = 0; // files that were accepted and have left the list
 
 	// A name for one sending; crypto.randomUUID is not there on plain HTTP.
 	const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
@@ -37,7 +38,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		item.bar.hidden = state !== "sending";
 		item.remove.hidden = !["waiting", "unsent", "rejected"].includes(state) || busy;
 		const count = (...states) => items.filter((one) => states.includes(one.state)).length;
-		tally.textContent = tally.dataset.form.replace("%1", count("accepted")).replace("%2", items.length)
+		tally.textContent = tally.dataset.form.replace("%1", sent + count("accepted")).replace("%2", sent + items.length)
 			.replace("%3", count("rejected", "unsent"));
 		if (state === "rejected" || state === "unsent") list.prepend(item.row); // what asks for something comes first
 	};
@@ -154,7 +155,9 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		if ("stay" in words) {
 			dispatchEvent(new Event("changed")); // the page itself tells what becomes of them
 			for (const item of items) if (item.state === "accepted") item.row.remove();
-			items = items.filter((item) => item.state !== "accepted");
+			const left = items.filter((item) => item.state !== "accepted");
+			sent += items.length - left.length;
+			items = left;
 			box.hidden = items.length === 0;
 			again.hidden = !items.some((item) => item.state === "unsent");
 			return;
@@ -221,9 +224,11 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 			event.preventDefault();
 			return;
 		}
-		if (items.length) sessionStorage.setItem(kept, JSON.stringify(items.map((item) => [item.name, item.words.textContent])));
+		if (items.length) sessionStorage.setItem(kept, JSON.stringify([sent, items.map((item) => [item.name, item.words.textContent])]));
 	});
-	for (const [name, why] of JSON.parse(sessionStorage.getItem(kept) || "[]")) say(add({ name }), "rejected", why);
+	const [before, refused] = JSON.parse(sessionStorage.getItem(kept) || "[0, []]");
+	sent = before;
+	for (const [name, why] of refused) say(add({ name }), "rejected", why);
 	sessionStorage.removeItem(kept);
 
 	// Dropped files and folders, these with all that is in them.
