@@ -1,0 +1,79 @@
+package local_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/local"
+)
+
+// TestFullDisk changes the state on a full disk. The change is refused, and the file stays as it was, without a partial one beside it.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("cannot mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	path := filepath.Join(dir, "cluster.json")
+	s := joined(t, path)
+	if _, err := s.Configure(t.Context(), 0, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Configure(t.Context(), 1, make([]byte, coord.MaxConfig)); !errors.Is(err, coord.ErrUnknown) {
+		t.Errorf("configuration that does not fit on the disk: got %v, want %v", err, coord.ErrUnknown)
+	}
+	only(t, dir, "cluster.json")
+	if v := <-joined(t, path).View(); string(v.Config.Data) != "old" || v.Config.Version != 1 {
+		t.Errorf("got configuration %q of version %d, want the old one", v.Config.Data, v.Config.Version)
+	}
+}
+
+// TestNotReplaced: a file that cannot be replaced is an error, and the new one is removed.
+func TestNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cluster.json")
+	s := joined(t, path)
+	if err := errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
+	err := s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": st})
+	if !errors.Is(err, coord.ErrUnknown) {
+		t.Errorf("got %v, want %v", err, coord.ErrUnknown)
+	}
+	if _, err := s.Read(t.Context(), "00"); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("shard that was not stored: got %v, want %v", err, concordat.ErrNotFound)
+	}
+	only(t, dir, "cluster.json")
+}
+
+func joined(t *testing.T, path string) *local.Session {
+	t.Helper()
+	h, err := local.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Join("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// only checks that the folder contains a single file or folder with this name.
+func only(t *testing.T, dir, name string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != name {
+		t.Errorf("got %v, %v, want only %s", entries, err, name)
+	}
+}
