@@ -1,8 +1,11 @@
 package zk
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"concordat/internal/powertest"
@@ -19,4 +22,53 @@ func TestIdentityPowerLoss(t *testing.T) {
 		m, err := openMemory(filepath.Join(dir, "node.json"), "a")
 		return int(m.Config), err
 	})
+}
+
+// TestIdentityNotReplaced: on a full disk, and where the file cannot be replaced, the write fails, the record stays as it was, and no
+// partial file is left beside it.
+func TestIdentityNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=16k"); err != nil {
+		t.Skipf("cannot mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	files := func(want ...string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		var got []string
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		if err != nil || strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("got files %v, %v, want %v", got, err, want)
+		}
+	}
+	path, ballast := filepath.Join(dir, "node.json"), filepath.Join(dir, "ballast")
+	m := memory{Format: memoryFormat, Cluster: strings.Repeat("0", 32), Node: "a", Instance: strings.Repeat("1", 32), Config: 1}
+	if err := m.write(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("filling the disk: %v", err)
+	}
+	next := m
+	next.Config = 2
+	if err := next.write(path); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("full disk: got %v, want %v", err, syscall.ENOSPC)
+	}
+	files("ballast", "node.json")
+	if got, err := openMemory(path, "a"); got != m || err != nil {
+		t.Errorf("full disk: got %+v, %v, want %+v", got, err, m)
+	}
+	if err := errors.Join(os.Remove(ballast), os.Remove(path), os.MkdirAll(filepath.Join(path, "folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.write(path); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	files("node.json")
 }

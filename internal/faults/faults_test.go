@@ -30,6 +30,7 @@ const (
 	kindsEnv   = "CONCORDAT_FAULTS_KINDS"   // kinds of faults, separated by commas; default: all
 	seedEnv    = "CONCORDAT_FAULTS_SEED"    // first seed, so that several calls can run in parallel; default 1
 	timeoutEnv = "CONCORDAT_FAULTS_TIMEOUT" // session timeout, default 4s
+	lifeEnv    = "CONCORDAT_FAULTS_LIFE"    // rounds per run, default longRounds
 	insideEnv  = "CONCORDAT_FAULTS_INSIDE"  // run of the child process; set only there
 )
 
@@ -55,10 +56,10 @@ type result struct {
 	Figures figures
 }
 
-const longRounds = 12 // rounds per run
+const longRounds = 12 // usual rounds per run; more of them save the time in which a site is set up
 
 // TestFaults breaks a cluster of real processes for a few rounds, or for the number set by CONCORDAT_FAULTS, in lives of longRounds
-// rounds; their seeds continue after the ones in the results file.
+// rounds or of the number set by CONCORDAT_FAULTS_LIFE; their seeds continue after the ones in the results file.
 func TestFaults(t *testing.T) {
 	if words := os.Getenv(insideEnv); words != "" {
 		inside(t, words)
@@ -110,9 +111,16 @@ func long(t *testing.T, base run, kinds []string) {
 			t.Fatal(err)
 		}
 	}
+	life := longRounds
+	if s := os.Getenv(lifeEnv); s != "" {
+		var err error
+		if life, err = strconv.Atoi(s); err != nil || life < 1 {
+			t.Fatalf("%s=%q rounds: %v", lifeEnv, s, err)
+		}
+	}
 	for end := done + todo; done < end && !t.Failed(); seed++ {
 		r := base
-		r.Seed, r.Nodes, r.Shards, r.Rounds, r.Timeout, r.Kinds = seed, 3+int(seed%3), 2+int(seed%2), min(longRounds, end-done), timeout, kinds
+		r.Seed, r.Nodes, r.Shards, r.Rounds, r.Timeout, r.Kinds = seed, 3+int(seed%3), 2+int(seed%2), min(life, end-done), timeout, kinds
 		r.History = filepath.Join(dir, fmt.Sprintf("history-%04d.jsonl", seed))
 		outside(t, r)
 		done += r.Rounds
