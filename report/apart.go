@@ -42,6 +42,8 @@ const (
 	maxTitleLine  = 22  // maximum words per line on a title page
 	maxTitleItem  = 6   // maximum words in a line that begins like a list item; anything longer is text
 	maxTitleAlone = 30  // maximum words of a lone title line above the first paragraph
+	maxPlain      = 40  // maximum words in consecutive long plain lines of a title page; anything longer is text
+	leastPlain    = 8   // minimum words in a long plain line
 	leastRunning  = 3   // minimum repetitions of a running head
 	pageApart     = 600 // minimum bytes between repetitions
 	fewestRunning = 3   // minimum words in a running head
@@ -108,9 +110,10 @@ func endsSentence(l string) bool {
 }
 
 // titlePage returns the short lines above the first paragraph of a document if there are several, or if they form a title that is set
-// apart.
+// apart. It ends above lines that together are too long for a title, because text can be in short lines without full stops too.
 func titlePage(text string, ls []line) []Apart {
 	first, last, n, count := -1, -1, 0, 0
+	plain, above, before := 0, 0, -1 // words of the latest long plain lines, with the count and the last line above them
 	for i, l := range ls {
 		if l.trimmed == "" {
 			continue
@@ -129,6 +132,17 @@ func titlePage(text string, ls []line) []Apart {
 		if n += words; n > maxTitlePage {
 			return nil // the whole text is in short lines
 		}
+		if words < leastPlain || !isPlain(l.trimmed) {
+			plain = 0
+		} else {
+			if plain == 0 {
+				above, before = count, last
+			}
+			if plain += words; plain > maxPlain {
+				count, last = above, before
+				break
+			}
+		}
 		if first < 0 {
 			first = i
 		}
@@ -143,6 +157,31 @@ func titlePage(text string, ls []line) []Apart {
 		return []Apart{{ls[i].Span, AsTitle}}
 	}
 	return nil
+}
+
+// isPlain reports whether a line lacks the marks of a title page, that is, fewer than two words of five begin with a capital or a digit.
+// Languages without capitals have only the digits.
+func isPlain(l string) bool {
+	words, marks := 0, 0
+	for f := range strings.FieldsSeq(l) {
+		r, _ := utf8.DecodeRuneInString(strings.TrimLeft(f, "(（[{<《\"'“„«*#"))
+		words++
+		if unicode.IsUpper(r) || unicode.IsDigit(r) {
+			marks++
+		}
+	}
+	return 5*marks < 2*words
+}
+
+// PlainWords returns the number of words in the lines of a span that lack the marks of a title page.
+func PlainWords(text string, s concordat.Span) int {
+	n := 0
+	for l := range strings.Lines(s.In(text)) {
+		if isPlain(l) {
+			n += measureWords(l)
+		}
+	}
+	return n
 }
 
 // listItem matches the beginning of a list item, with the heading that PDF readers put on its line.

@@ -145,6 +145,33 @@ func TestPartsApart(t *testing.T) {
 			t.Errorf("title %q: %v", title, got)
 		}
 	}
+	for _, c := range []struct{ page, text string }{ // the page that is apart, and the text in short lines below it
+		{"", "Nobody kept the books of the mill after the miller and his brother had gone\nWhat the brook carried in spring was sold to those who asked for it\n" +
+			"Whoever came late paid half and took what was left beside the wheel\nThe stones were turned only when the weir had been opened"},
+		{"THE MILL\nAna Molina\n2021\n", "Nobody kept the books of the mill after the miller and his brother had gone\n\n" +
+			"What the brook carried in spring was sold to those who asked for it\n\nWhoever came late paid half and took what was left beside the wheel"},
+		{"", "تقع الطاحونة عند منعطف النهر منذ زمن بعيد لا يعرفه احد من اهل القرية\nوكانت عجلتها تدور مرتين في السنة فتطحن ما يحمله اليها الناس من قمح وشعير\n" +
+			"ثم جاء من يقيس عرض النهر وعمقه قبل ان يسال احد عن ذلك كله في تلك الايام"},
+		{"", "磨坊自古以来就立在河湾的旁边村里没有一个人说得清它究竟是什么时候建成的\n它的轮子每年只转动两次把人们从远处背来的麦子和豆子一点一点地磨成细粉\n" +
+			"后来有人来量河面的宽度和水的深浅当时谁也没有问过他为什么要做这样的事"},
+	} {
+		head := strings.TrimSpace(c.page)
+		got := report.PartsApart(c.page + c.text + "\n\n" + prose)
+		if head == "" && len(got) > 0 || head != "" && (len(got) != 1 || got[0].In(c.page) != head) {
+			t.Errorf("text in short lines under %q: %v", head, got)
+		}
+	}
+	for _, title := range []string{
+		"On the wheels of mills that stand at the bends of rivers\n\nA thesis submitted in partial fulfilment of the requirements for the degree of Doctor of Philosophy\n\n" +
+			"Ana Molina\n\nThe University of the North\n\n2021",
+		"河湾磨坊的轮子及其丈量者之研究\n\n北方大学人文学院历史学系硕士学位论文\n\n作者 李河\n\n指导教师 王江 教授\n\n2021年5月",
+		"ON THE WHEEL\nAna Molina 1, Berta Ríos 2, Carl Mühle 1, Dora Fluss 3, and Emil Wehr 2\n1 Institute of Rivers, University of the North, Norstad\n" +
+			"2 Department of Mills, Technical University of the Weir, Wehrstadt\n3 Society of Old Wheels, Lock House, Ferryton",
+	} {
+		if got := report.PartsApart(title + "\n\n" + prose); len(got) != 1 || got[0].Why != report.AsTitle || got[0].In(title) != title {
+			t.Errorf("title page %q: %v", title, got)
+		}
+	}
 	items := "What the wheel does\n* It turns the stones on which those who live below the weir grind what they have\n" +
 		"* It lifts the water to the fields of those who live above it in dry years\n* It wakes those who sleep too long in the house of the miller"
 	if got := report.PartsApart(items + "\n\n" + prose); len(got) == 1 && got[0].Len() > len(items)/2 {

@@ -55,3 +55,29 @@ func (c *Common) HeldIn(w *Words, s concordat.Span) []concordat.Span {
 	}
 	return out
 }
+
+// RunsIn returns the stretches of a span of w in which every gram is in c. An empty line does not end a stretch, but a paragraph shorter
+// than a gram does.
+func (c *Common) RunsIn(w *Words, s concordat.Span) []concordat.Span {
+	if c == nil || len(c.held) == 0 {
+		return nil
+	}
+	var out []concordat.Span
+	first, last := w.within(s)
+	from, end := int32(-1), int32(0)
+	for i := first; i+gramWords <= last; i++ {
+		switch g := w.grams[i]; {
+		case g.hash == noGram:
+		case c.held[g.hash] == 0:
+			from = -1
+		default:
+			if from < 0 || g.first > end {
+				from = g.first
+				out = append(out, concordat.Span{})
+			}
+			end = g.last
+			out[len(out)-1] = w.span(from, end)
+		}
+	}
+	return out
+}

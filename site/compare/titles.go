@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"concordat"
+	"concordat/align/wording"
 	"concordat/report"
 )
 
@@ -15,6 +16,33 @@ const wordsUnder = 20
 // maxTitleLines is the maximum number of lines in a title with authors, including blank lines; anything longer is a title page supplied
 // by a faculty.
 const maxTitleLines = 3
+
+// dropTitleText discards the explanation of the parts of a title page that others contain as a page of text: wording.LongWords words in a
+// row, without the marks of a title page. A title page shared with documents of the same kind has the names and dates of each in between.
+func (w *SharedWording) dropTitleText() {
+	var out []report.Wording
+	dropped := false
+	for _, x := range w.Explained {
+		if x.Why != string(report.AsTitle) {
+			out = append(out, x)
+			continue
+		}
+		var text []concordat.Span
+		for _, s := range w.Held.RunsIn(w.Words, x.Span) {
+			if report.PlainWords(w.Text, s) >= wording.LongWords {
+				text = append(text, s)
+			}
+		}
+		for _, s := range report.Without(x.Span, text) {
+			x.Span = s
+			out = append(out, x)
+		}
+		dropped = dropped || len(text) > 0
+	}
+	if w.Explained = out; dropped {
+		w.wall()
+	}
+}
 
 // dropTitles discards the explanation of a title if the following text contains wording found in other documents, since the title was
 // then copied with it.

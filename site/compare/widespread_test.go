@@ -117,3 +117,47 @@ func TestTitles(t *testing.T) {
 		}
 	}
 }
+
+// TestTextOnTitlePages: a copied page in short lines is evidence, although it looks like a title page. A title page shared with another
+// document of the same author or kind is not.
+func TestTextOnTitlePages(t *testing.T) {
+	own := strings.Repeat("Somebody else wrote of lamps that burned all night, and of nothing that has to do with a quay or a census. ", 3)
+	var lines, front, laws []string
+	for i := range 16 {
+		lines = append(lines, fmt.Sprintf("What wheel%c turned the miller sold", 'a'+i))
+		front = append(front, fmt.Sprintf("Ana Costa%c and Bo Vik%c, Institute of Lamps", 'a'+i, 'a'+i))
+		laws = append(laws, fmt.Sprintf("Amended on %d May %d by the Council", 1+i, 1950+i))
+	}
+	thesis := "UNIVERSITY OF THE SHORE\n\nOn boats\n\nA thesis submitted in partial fulfilment of the requirements for the degree of Master of Arts in the " +
+		"Faculty of Boats\n\nAccepted as conforming to the required standard\n\n%s\n\nNorstad 2021"
+	changed := slices.Clone(lines)
+	changed[14] = "Nobody sold what this one turned"
+	for _, c := range []struct {
+		name, a, b string
+		counts     float64 // minimum share of the page that is compared if text, maximum 0 if a title page
+	}{
+		{"text", strings.Join(lines, "\n"), strings.Join(lines, "\n"), 0.99},
+		{"text in paragraphs", strings.Join(lines, "\n\n"), strings.Join(lines, "\n\n"), 0.99},
+		{"text with a changed line", strings.Join(lines, "\n"), strings.Join(changed, "\n"), 0.8},
+		{"text below a title", "On boats\nAna Costa\n2021\n" + strings.Join(lines[:12], "\n"), strings.Join(lines[:12], "\n"), 0.8},
+		{"authors", strings.Join(front[:14], "\n"), strings.Join(front[:14], "\n"), 0},
+		{"dates", strings.Join(laws[:15], "\n"), strings.Join(laws[:15], "\n"), 0},
+		{"a thesis", fmt.Sprintf(thesis, "Ana Costa"), fmt.Sprintf(thesis, "Bo Vik"), 0},
+	} {
+		for _, of := range []int{2, 5, 12, 40, 400} {
+			w := Shareable(c.a+"\n\n"+quoting, nil, nil)
+			if !slices.ContainsFunc(w.Explained, func(x report.Wording) bool { return x.Why == string(report.AsTitle) }) {
+				t.Fatalf("%s: no title page", c.name)
+			}
+			counter := wording.CounterOf(w.Words)
+			counter.Add(1, wording.Split(c.b+"\n\n"+own))
+			if err := w.Decide(t.Context(), &wording.Scope{Held: counter.Common(2), Of: of}, 0, refOf); err != nil {
+				t.Fatal(err)
+			}
+			compared := 1 - ShareOf(report.NewCounter(w.Text), concordat.Span{End: len(c.a)}, w.Walls)
+			if compared < c.counts || c.counts == 0 && compared > 0.05 {
+				t.Errorf("%s among %d: %.2f of the page compared, walls %v", c.name, of, compared, w.Found)
+			}
+		}
+	}
+}

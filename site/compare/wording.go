@@ -147,6 +147,7 @@ func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Word
 func (w *SharedWording) Decide(ctx context.Context, scope *wording.Scope, self int, ref func(text int) concordat.Ref) (err error) {
 	w.Held, w.Of = scope.Held, scope.Of
 	w.dropTitles()
+	w.dropTitleText()
 	w.grams = &wording.Common{}
 	for _, x := range w.Explained {
 		if n := w.Held.Documents(w.Words, x.Span); n > 0 {
