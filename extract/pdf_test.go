@@ -132,6 +132,55 @@ func TestPDFHeadersNeedRepetition(t *testing.T) {
 	}
 }
 
+// TestPDFHeadersOfTwoPages: of two pages, a header or footer is left out if it is in the same place on both and apart from different text.
+// Everything else stays.
+func TestPDFHeadersOfTwoPages(t *testing.T) {
+	const head, foot = "Workshop on boats and lamps", "Printed for members of the society"
+	page := func(n int, y float64, size float64, text []string, shift float64) string {
+		var d drawn
+		d.put(72+shift, 760-shift, size, head)
+		for i, l := range text {
+			d.put(72, y-14*float64(i), 10, l)
+		}
+		d.put(72, 40, 10, foot)
+		d.put(500, 40, 10, fmt.Sprint(n))
+		return d.s.String()
+	}
+	half := len(proseColumn) / 2
+	first, second := proseColumn[:half], proseColumn[half:]
+	for _, c := range []struct {
+		name           string
+		one, two       string
+		header, footer bool // whether it stays
+		numbers        bool
+	}{
+		{"apart", page(1, 720, 10, first, 0), page(2, 720, 10, second, 0), false, false, false},
+		{"a line of text on the second page", page(1, 720, 10, first, 0), page(2, 720, 10, second[:1], 0), false, false, false},
+		{"smaller, near the text", page(1, 745, 7, first, 0), page(2, 745, 7, second, 0), false, false, false},
+		{"no gap", page(1, 746, 10, first, 0), page(2, 746, 10, second, 0), true, false, false},
+		{"no gap on one page", page(1, 746, 10, first, 0), page(2, 720, 10, second, 0), true, false, false},
+		{"in another place", page(1, 720, 10, first, 0), page(2, 720, 10, second, 9), true, false, false},
+		{"above the same text", page(1, 720, 10, first, 0), page(2, 720, 10, first, 0), true, true, true},
+		{"numbers of something else", page(31, 720, 10, first, 0), page(12, 720, 10, second, 0), false, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := readPDF(t, pdfFile([]string{c.one, c.two}))
+			if got := strings.Contains(r.Text, head); got != c.header {
+				t.Errorf("the header stays: %v, want %v: %q", got, c.header, r.Text)
+			}
+			if got := strings.Contains(r.Text, foot); got != c.footer {
+				t.Errorf("the footer stays: %v, want %v: %q", got, c.footer, r.Text)
+			}
+			if got := strings.ContainsAny(r.Text, "0123456789"); got != c.numbers {
+				t.Errorf("the page numbers stay: %v, want %v: %q", got, c.numbers, r.Text)
+			}
+			if got := strings.Contains(fmt.Sprint(r.Flags), extract.FlagHeaders); got == (c.header && c.footer) {
+				t.Errorf("flags %+v", r.Flags)
+			}
+		})
+	}
+}
+
 func TestPDFUnseenText(t *testing.T) {
 	seen := "BT /F1 12 Tf 1 0 0 1 72 700 Tm (This is seen by the reader) Tj ET\n"
 	for _, c := range []struct{ name, code, content string }{

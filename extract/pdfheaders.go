@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -57,11 +58,126 @@ func (d *pdfDoc) dropHeaders() {
 			dropped++
 		}
 	}
+	if len(d.pages) == 2 {
+		dropped += d.dropPair(edgeLines)
+	}
 	dropped += d.dropStamps()
 	if dropped > 0 {
 		d.b.flag(Flag{Code: FlagHeaders, Detail: fmt.Sprintf("repeated page headers, footers and page numbers left out (%d lines)", dropped),
 			Count: dropped})
 	}
+}
+
+// Two pages prove less than three, so their running headers must be in the same place, set apart from the text, and above different text.
+const (
+	pairPlay = 2    // maximum distance in points between the places of a header on two pages
+	pairGap  = 1.25 // minimum distance between a header and the text, in distances between lines
+)
+
+// dropPair marks and counts the running headers and footers of a document of two pages.
+func (d *pdfDoc) dropPair(n int) int {
+	a, b := &d.pages[0], &d.pages[1]
+	if math.Abs(a.height-b.height) > pairPlay {
+		return 0
+	}
+	usual, apart := usualLines(a, b)
+	topA, bottomA := a.edgeLines(n)
+	topB, bottomB := b.edgeLines(n)
+	dropped := 0
+	for _, edge := range [][2][]int{{topA, topB}, {bottomA, bottomB}} {
+		k := 0
+		for k < min(len(edge[0]), len(edge[1])) && samePlace(&a.lines[edge[0][k]], &b.lines[edge[1][k]]) {
+			k++
+		}
+		underA, underB := a.setApart(edge[0][:k], usual, apart), b.setApart(edge[1][:k], usual, apart)
+		if underA == nil || underB == nil || samePlace(underA, underB) {
+			continue
+		}
+		for i, p := range []*pdfPage{a, b} {
+			for _, j := range edge[i][:k] {
+				p.lines[j].drop = true
+				d.b.leave(FlagHeaders, p.lines[j].text)
+				dropped++
+			}
+		}
+	}
+	return dropped
+}
+
+// samePlace reports whether lines of two pages are in the same place with the same words apart from digits. Two numbers must be
+// consecutive, as page numbers are.
+func samePlace(x, y *pdfLine) bool {
+	k := headerKey(x.text)
+	if k != headerKey(y.text) || math.Abs(x.low-y.low) > pairPlay || math.Abs(x.high-y.high) > pairPlay {
+		return false
+	}
+	if strings.ContainsFunc(strings.ReplaceAll(k, "#", ""), unicode.IsLetter) {
+		return true
+	}
+	number := func(s string) int {
+		n, err := strconv.Atoi(strings.TrimFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }))
+		if err != nil {
+			return math.MinInt
+		}
+		return n
+	}
+	return number(x.text) != math.MinInt && number(y.text) == number(x.text)+1
+}
+
+// usualLines returns the usual type size of pages and the usual distance between their lines outside the margins, or the size if no line
+// follows another.
+func usualLines(pages ...*pdfPage) (size, apart float64) {
+	var sizes, steps []float64
+	for _, p := range pages {
+		var lows []float64
+		for j := range p.lines {
+			if l := &p.lines[j]; l.solid > 0 {
+				for range 1 + l.solid/lineUnit {
+					sizes = append(sizes, l.size())
+				}
+				if y := (l.low + l.high) / 2; y <= p.height*(1-edgeShare) && y >= p.height*edgeShare {
+					lows = append(lows, l.low)
+				}
+			}
+		}
+		slices.Sort(lows)
+		for i := 1; i < len(lows); i++ {
+			if step := lows[i] - lows[i-1]; step > pairPlay {
+				steps = append(steps, step)
+			}
+		}
+	}
+	if size = median(sizes); len(steps) == 0 {
+		return size, size
+	}
+	return size, median(steps)
+}
+
+// setApart returns the line nearest to lines at an edge of the page if they are more than a line's distance from it, or all in smaller
+// type; otherwise nil.
+func (p *pdfPage) setApart(edge []int, usual, apart float64) *pdfLine {
+	if len(edge) == 0 {
+		return nil
+	}
+	small := true
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, j := range edge {
+		l := &p.lines[j]
+		small = small && l.size() < (1-sameSize)*usual
+		low, high = min(low, l.low), max(high, l.low)
+	}
+	var under *pdfLine
+	nearest := math.Inf(1)
+	for j := range p.lines {
+		l := &p.lines[j]
+		if d := max(low-l.low, l.low-high); l.solid > 0 && !slices.Contains(edge, j) && d < nearest {
+			under, nearest = l, d
+		}
+	}
+	if nearest <= pairPlay || nearest <= pairGap*apart && !small {
+		return nil
+	}
+	return under
 }
 
 // A stamp is a line in smaller type than the page's text that occurs at least this often, with the same words, among the lines of the
