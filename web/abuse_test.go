@@ -99,7 +99,7 @@ func TestTraversal(t *testing.T) {
 	}
 }
 
-// TestUploadBombs: the site rejects too many parts, overlong fields and overlong headers, and stores nothing of them.
+// TestUploadBombs: the site rejects too many parts, overlong fields and overlong headers, and stores nothing from them.
 func TestUploadBombs(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -355,7 +355,7 @@ func TestArchives(t *testing.T) {
 	}
 	p.Upload(http.StatusOK, nil, "three.many", "a b c")
 	d.Await(t)
-	d.Await(t) // the members
+	d.Await(t) // wait for the members
 	p.Upload(http.StatusTooManyRequests, nil, "one.txt", "one")
 }
 
@@ -391,7 +391,7 @@ func TestRates(t *testing.T) {
 	bo.Call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil, from("198.51.100.1")) // a valid token never waits
 	guess.Call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("2001:db8::1"))
 	guess.Call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("2001:db8::2"))
-	guess.Call(http.MethodGet, "/api/v1/libraries", http.StatusTooManyRequests, nil, from("2001:db8::3")) // one network
+	guess.Call(http.MethodGet, "/api/v1/libraries", http.StatusTooManyRequests, nil, from("2001:db8::3")) // the same network
 	bo.Call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil, from("192.0.2.1"))
 
 	// Password guesses delay only the guesser.

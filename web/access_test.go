@@ -163,7 +163,7 @@ var routeDecisions = map[string]string{
 	"GET /deletions/{id}": "au",
 }
 
-// apiDecisions are the decisions for the API: the required scope of the token and the permitted roles of its owner.
+// apiDecisions are the decisions for the API, each with the required scope of the token and the permitted roles of its owner.
 var apiDecisions = map[string]string{
 	"GET /api/v1/batches":                                     "read aosu",
 	"POST /api/v1/batches":                                    "check aos",
@@ -353,7 +353,7 @@ func registered(t *testing.T) (out []string) {
 	return out
 }
 
-// handlerFiles returns the files that contain handlers: those of the pages, of the API, and of the pages for learning platforms.
+// handlerFiles returns the files that contain handlers for the pages, the API and the learning platforms.
 func handlerFiles(t *testing.T) (out []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go", "inbox/*.go", "pages/*/*.go"} {
@@ -604,7 +604,7 @@ func reads(t *testing.T, p *webtest.Person, prog *webtest.Program, id concordat.
 	return out
 }
 
-// TestOthersReports: no route shows a submitter anything of another person's check or lets the submitter change it.
+// TestOthersReports: no route shows a submitter any part of another person's check or lets the submitter change it.
 func TestOthersReports(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -131,7 +131,7 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 
 type alertPage struct {
 	Alert
-	Passages []string // passages of the check's document, or of this site's document about which a partner was notified
+	Passages []string // passages of the check's document, or of this site's document if a partner was notified of it
 	Gone     bool     // the passages cannot be shown because the text has changed or was not kept
 	People   pages.Names
 }

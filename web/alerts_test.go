@@ -75,7 +75,7 @@ func TestAlertPages(t *testing.T) {
 	}
 }
 
-// TestLaterInReport: for officers only, the report of a watched check lists the documents found since, on its page and in every format,
+// TestLaterInReport: for officers only, the report of a watched check lists the documents found later, on its page and in every format,
 // and states who has read and handled them.
 func TestLaterInReport(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestLaterInReport(t *testing.T) {
 	}
 }
 
-// TestLaterByTheSameAuthor: a document found since can be the author's own, for example a thesis published after its check. The report
+// TestLaterByTheSameAuthor: a document found later can be the author's own, for example a thesis published after its check. The report
 // states this on its page and in each file, based on the authors named by the repository, the file or a partner.
 func TestLaterByTheSameAuthor(t *testing.T) {
 	t.Parallel()

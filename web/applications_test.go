@@ -24,8 +24,8 @@ import (
 // applications is the number of documents of TestApplications.
 const applications = 400
 
-// applicationForm returns a batch of 400 texts of calls from CONCORDAT_CORPORA, with a table of their authors and dates. Every tenth text
-// begins with the first half of the previous text.
+// applicationForm returns a batch with the texts of 400 grant calls from CONCORDAT_CORPORA, and a table of their authors and dates. Every
+// tenth text begins with the first half of the previous text.
 func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 	body = &bytes.Buffer{}
 	form := multipart.NewWriter(body)

@@ -208,8 +208,8 @@ func shownSite(t *testing.T) (*webtest.Site, *webtest.Person, *strings.Replacer)
 		"/PDF", "/"+string(ids["paged.pdf"]), "/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 }
 
-// TestAccessible: axe-core finds no fault on any page, narrow and dark in German; make rest also tests wide in English and narrow in
-// Chinese.
+// TestAccessible: axe-core finds no fault on any page when it is narrow, dark and in German; make rest also tests wide pages in English
+// and narrow pages in Chinese.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

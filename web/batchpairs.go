@@ -53,7 +53,7 @@ func memberBy(m *store.BatchMember) string {
 // pairOrders are the sort orders of pairs: by the larger share, by the smaller share, and by name.
 var pairOrders = []string{"share", "both", "name"}
 
-// pairFilter selects and sorts the pairs of a batch. Addresses include it, so it is kept on the way to the page of a pair and back.
+// pairFilter selects and sorts the pairs of a batch. It is part of page addresses, so opening a pair and returning preserves it.
 type pairFilter struct {
 	Query string
 	Least string  // minimum share in per cent

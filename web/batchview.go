@@ -21,7 +21,7 @@ import (
 	"concordat/web/progress"
 )
 
-// These constants bound the rows that a batch's page initially shows; the tables contain all rows.
+// These constants limit the rows that a batch's page initially shows; the tables contain all rows.
 const (
 	batchShownClusters  = 50
 	batchShownMatrices  = 3   // clusters shown with a matrix and a picture
@@ -45,7 +45,7 @@ type batchPage struct {
 	MoreHeld                        int
 	LeadRows                        []shownLead
 	LeadBar                         *leadBar
-	LeadKept                        url.Values // the active filter of leads
+	LeadKept                        url.Values // the active lead filter
 	FoundLeads, MoreLeads           int
 	Many                            []shownMany
 	Events                          []store.BatchEvent
@@ -135,7 +135,7 @@ func (p *batchPage) Large() int { return batchShownMatrices }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
-	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value gives 0, which is not a cluster number
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value becomes 0, which is not a cluster number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
 		p.People, err = w.Names(r.Context())

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBatchWordingPages: form wording shared by all documents of a batch is shown on the batch's page with the number of documents and
-// the reason, and has a page of its own. An officer can count it, on the page or through the API.
+// the reason, and has its own page. An officer can count it, on the page or through the API.
 func TestBatchWordingPages(t *testing.T) {
 	t.Parallel()
 	const question = "Describe the <i>aims</i> of your project in no more than two hundred words of plain language for the panel."

@@ -172,7 +172,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 			t.Fatal(err, complaints())
 		}
 		for _, c := range complaints() {
-			if !strings.HasPrefix(c, "request for data:") { // images of the browser's own, for example in a date field
+			if !strings.HasPrefix(c, "request for data:") { // the browser's own images, for example in a date field
 				t.Errorf("%d: %s", width, c)
 			}
 		}

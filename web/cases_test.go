@@ -65,7 +65,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// testNamed: pages and reports show the names that people gave, and two people with the same name also with their accounts.
+// testNamed: pages and reports show the names that people gave, and add the accounts of two people with the same name.
 func testNamed(t *testing.T, d *webtest.Site, olga *webtest.Person, id string) {
 	t.Helper()
 	name := func(account, title string) {

@@ -67,7 +67,7 @@ type newCheck struct {
 	Faults    []pages.Fault // reasons why the files were rejected; none was accepted
 	MaxMiB    int64
 	MaxFiles  int
-	Batch     string // common name of files that are submitted together, one request each
+	Batch     string // common name of files that are submitted together, one per request
 	Rules     report.Rules
 	MayRule   bool // the visitor may choose the rules
 	Levels    []concordat.Show
@@ -101,7 +101,7 @@ func (n newCheck) Chosen(name string, value any) bool {
 	return slices.Contains(n.Sent[name], fmt.Sprint(value))
 }
 
-// On reports whether a checkbox is ticked: when the form was sent or, in a new form, initially.
+// On reports whether a checkbox was ticked when the form was sent or, in a new form, is ticked initially.
 func (n newCheck) On(name string, first bool) bool {
 	if n.Sent == nil {
 		return first

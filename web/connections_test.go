@@ -127,7 +127,7 @@ func TestConnections(t *testing.T) {
 	look(from(t, "127.0.0.9", nil), "/login", http.StatusOK)
 }
 
-// TestSlowRequests: an incomplete request is abandoned, a known user may send files slowly, and an answer may take long.
+// TestSlowRequests: an incomplete request is abandoned, a known user may send files slowly, and an answer may take a long time.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second // long enough for a complete request on a busy machine

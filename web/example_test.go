@@ -36,11 +36,11 @@ func TestExample(t *testing.T) {
 	if page := ada.Get("/checks", http.StatusOK); !strings.Contains(page, "Remove the example") || strings.Contains(page, "Try it with") {
 		t.Errorf("the example is there:\n%s", page)
 	}
-	ada.Post("/example", http.StatusConflict, add) // once
+	ada.Post("/example", http.StatusConflict, add) // only once
 	ada.Wants(ada.Post("/example", http.StatusOK, remove), "Try it with an example")
 	ada.Get("/libraries/example", http.StatusNotFound)
 	ada.Get("/checks/"+id, http.StatusNotFound)
-	// The example is not offered on a site with checks of its own.
+	// The example is not offered on a site with its own checks.
 	d.CheckedBy(t, ada, "own", ledger)
 	if strings.Contains(ada.Get("/checks", http.StatusOK), "/example") {
 		t.Error("a site with checks is offered the example")

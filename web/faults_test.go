@@ -61,8 +61,8 @@ func TestSubmitterIsSentNowhereElse(t *testing.T) {
 	}
 }
 
-// TestHealthCountsAsTasksDo: like the page of tasks, the health page counts checks that failed because of their files separately from
-// those that failed because of the site.
+// TestHealthCountsAsTasksDo: like the tasks page, the health page counts checks that failed because of their files separately from those
+// that failed because of the site.
 func TestHealthCountsAsTasksDo(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// TestFirstReportByEmptyStates proceeds from the link of the first administrator to a report using only what each page offers: the steps
-// in the empty list of checks, each of which is ticked off when it is done. doc/evaluation/web.md lists the steps.
+// TestFirstReportByEmptyStates proceeds from the link of the first administrator to a report using only what each page offers. The empty
+// list of checks shows the steps and ticks off each completed one. doc/evaluation/web.md lists the steps.
 func TestFirstReportByEmptyStates(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

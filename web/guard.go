@@ -13,8 +13,8 @@ import (
 	"concordat/web/bounds"
 )
 
-// guard recovers from a panic in a request handler, logs it once with its stack, and answers with status 500: with a problem under the
-// API's prefix and with a page elsewhere. If the answer has begun, guard breaks it off so that it is not mistaken for a complete one.
+// guard recovers from a panic in a request handler, logs it once with its stack, and answers with status 500. The answer is a problem
+// under the API's prefix and a page elsewhere. If it has begun, guard aborts it so that it is not mistaken for a complete one.
 func (w *Web) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		t := &begunWriter{ResponseWriter: rw}
@@ -49,7 +49,7 @@ func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	w.Show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", errorPage{Title: "title.error", Key: "error.fault"})
 }
 
-// begunWriter records whether an answer has begun. http.ResponseController finds the writer below it.
+// begunWriter records whether an answer has begun. http.ResponseController finds the underlying writer.
 type begunWriter struct {
 	http.ResponseWriter
 	begun bool
@@ -65,7 +65,7 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 	return b.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController find the writer below.
+// Unwrap lets http.ResponseController find the underlying writer.
 func (b *begunWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // APIPrefix is the prefix of the API's paths.

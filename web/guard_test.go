@@ -36,7 +36,7 @@ func (l *lines) String() string {
 }
 
 // TestPanic: a panic is answered with status 500, as a problem for programs and as a page for people, and is logged once and counted; an
-// answer that has begun is broken off.
+// answer that has begun is aborted.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var log lines

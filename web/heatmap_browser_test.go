@@ -20,8 +20,8 @@ import (
 )
 
 // mapNames measures the names next to a heat map. It returns the names of the rows from the top and of the columns from the left, the
-// greatest distance in pixels between the middle of a name and that of its cells, and whether a name overlaps another or exceeds the
-// space for names.
+// greatest distance in pixels between the middle of a name and the middle of its cells, and whether a name overlaps another or exceeds
+// the space for names.
 const mapNames = `(() => {
 	const map = document.querySelector(".heat canvas").getBoundingClientRect(), out = {Rows: [], Columns: [], Off: 0, Over: 0, Wide: 0};
 	for (const [side, from, to, start] of [["rows", "top", "bottom", map.top], ["columns", "left", "right", map.left]]) {
@@ -40,8 +40,7 @@ const mapNames = `(() => {
 })()`
 
 // TestHeatMapNames: the heat map of a small batch names its documents next to its rows and columns, like the headings of the table of
-// pairs. Each name is at its cells and overlaps no other. Each name is next to its row or column and overlaps no other. The page is no
-// wider than the screen.
+// pairs. Each name is next to its row or column and overlaps no other. The page is no wider than the screen.
 func TestHeatMapNames(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

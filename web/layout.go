@@ -265,8 +265,8 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 	return nil
 }
 
-// placeFlags records the page of each flag in a file, from the pages on which the flagged stretches begin, and the kinds of flags that are
-// marked on no page. It returns the flags to which links lead, by stretch: those of which this is the first marked stretch.
+// placeFlags uses the pages on which a file's flagged stretches begin to record the page of each flag, and the kinds of flags that are
+// not marked on any page. For each stretch, it returns the flags first marked there, which is where links to them lead.
 func (l *layoutPage) placeFlags(rep *report.Report, flagged []concordat.Span, begins []int, own concordat.Span) map[int][]int {
 	l.flags = make([]int, len(rep.Flags))
 	anchors := map[int][]int{}
@@ -371,5 +371,5 @@ func (p *checkPage) only(letter string) *report.RankedSource {
 	return nil
 }
 
-// MayLeaf reports whether the submission has pages to browse, or would have them.
+// MayLeaf reports whether the submission has pages, even if they cannot be shown.
 func (p *checkPage) MayLeaf() bool { return p.originals != nil || p.unpaged != PagesNone }

@@ -44,11 +44,11 @@ var lighthousePages = []struct {
 }
 
 // TestLighthouse requires full marks from Lighthouse for accessibility and good practice on the most visited pages, on a desktop and on a
-// phone. It also requires what makes pages fast on any machine: few bytes; at most two files before the first text, none of which is a
-// script; no layout shift while loading (Lighthouse considers 0.1 good); little processor time that blocks the page's thread; and, on a
-// desktop, the first text within half a second. A page has three attempts. Lighthouse's mark for speed is only logged because it depends
-// on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of Lighthouse's npm package (make check-pages). The
-// site excludes search engines, which halves Lighthouse's mark for them.
+// phone. It also requires the properties that make pages fast on any machine: few bytes; at most two files before the first text, none of
+// which is a script; no layout shift while loading (Lighthouse considers 0.1 good); little processor time that blocks the page's thread;
+// and, on a desktop, the first text within half a second. A page has three attempts. Lighthouse's mark for speed is only logged because
+// it depends on other work on the machine. The test runs if CONCORDAT_LIGHTHOUSE is the folder of Lighthouse's npm package (make
+// check-pages). The site excludes search engines, which halves Lighthouse's mark for them.
 func TestLighthouse(t *testing.T) {
 	folder := os.Getenv("CONCORDAT_LIGHTHOUSE")
 	if folder == "" {
@@ -146,7 +146,7 @@ func lighthouse(t *testing.T, program, browser, address string, window lighthous
 		}
 	}
 	shift := seen.Audits["cumulative-layout-shift"].NumericValue
-	if shift > 0.1 { // Lighthouse's limit for good
+	if shift > 0.1 { // Lighthouse's limit for "good"
 		faults = append(faults, fmt.Sprintf("a layout shift of %.3f, at most 0.1 wanted", shift))
 	}
 	return line + fmt.Sprintf("shift %.3f%s", shift, lighthouseFaults(seen)), faults

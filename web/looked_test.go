@@ -54,8 +54,8 @@ func TestLongWordsFit(t *testing.T) {
 	}
 }
 
-// TestChipByKeyboard: using the keyboard, a chip excludes its group and counts it again: the score changes, and the page and the focus
-// remain.
+// TestChipByKeyboard uses the keyboard to exclude a chip's group and count it again. The score changes, and the page and the focus stay
+// the same.
 func TestChipByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

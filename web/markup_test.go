@@ -106,9 +106,9 @@ func TestMarkupFaults(t *testing.T) {
 	}
 }
 
-// TestMarkup finds no markup faults in any page: those of TestAccessible, of a check with a verdict, a comment and an exclusion, of a
-// waiting check, of an empty site, of a submitter and of refusals, and in reports as separate files. If CONCORDAT_PAGES is set, the pages
-// are kept in that folder for the Nu HTML checker (make check-pages).
+// TestMarkup finds no markup faults in reports as separate files or on any page: the pages of TestAccessible, a check with a verdict, a
+// comment and an exclusion, a waiting check, an empty site, a submitter's pages, and refusals. If CONCORDAT_PAGES is set, the pages are
+// kept in that folder for the Nu HTML checker (make check-pages).
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	if folder := os.Getenv("CONCORDAT_PAGES"); folder != "" {

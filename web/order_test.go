@@ -31,8 +31,8 @@ const whereFocusIs = `(() => {
 // headingsRead are the headings in the order of a screen reader.
 const headingsRead = `[...document.querySelectorAll("h1, h2, h3")].filter((h) => h.checkVisibility()).map((h) => h.tagName + " " + h.textContent.trim()).join("\n")`
 
-// TestWorkspaceByKeyboard visits the parts of a report with the Tab key alone, from the top of the page. The parts come in the order of
-// the page, the text before its sources, and none twice. The headings have the same order and skip no level.
+// TestWorkspaceByKeyboard visits the parts of a report with the Tab key alone, from the top of the page. They come in the order of the
+// page, with the text before its sources and no part twice. The headings have the same order and skip no level.
 func TestWorkspaceByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -36,7 +36,7 @@ type Pages string
 // The values of Pages.
 const (
 	PagesNone       Pages = ""           // no: it is not kept, or its format has no pages
-	PagesShown      Pages = "shown"      // yes: its own, or those that LibreOffice renders
+	PagesShown      Pages = "shown"      // yes: the file's own, or pages rendered by LibreOffice
 	PagesNoOffice   Pages = "nooffice"   // no: they require LibreOffice, which is not installed
 	PagesUnconfined Pages = "unconfined" // no: they require LibreOffice, which this system cannot confine
 )

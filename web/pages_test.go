@@ -65,8 +65,8 @@ func TestOriginalPages(t *testing.T) {
 	}
 }
 
-// TestFlagsOnPages: on the pages as laid out, the places of flags are framed with the names of the flags and are linked with the list of
-// flags, as in the text. Places that no page shows are named by kind.
+// TestFlagsOnPages: on the pages as laid out, the places of flags are framed, labelled with the flags' names and linked to the list of
+// flags, as in the text. Places that no page shows are listed by kind.
 func TestFlagsOnPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -193,7 +193,7 @@ func TestLayoutInBrowser(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
 	sue := d.SignedIn(t, "sue", store.RoleSubmitter)
-	sue.Upload(http.StatusOK, nil, "essay.pdf", strings.Repeat(paged+"\f", 5)) // three runs of pages
+	sue.Upload(http.StatusOK, nil, "essay.pdf", strings.Repeat(paged+"\f", 5)) // fills three web pages
 	essay := d.URL + "/checks/" + string(d.Await(t)["essay.pdf"]) + "/pages"
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		ctx, complaints := webtest.Browser(t, d.URL, width)

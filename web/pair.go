@@ -69,7 +69,7 @@ func (p *pairPage) Address() string {
 // Back returns the address with the filter, to which forms return.
 func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() }
 
-// wholePair is the maximum size of both texts, in bytes, for them to be shown completely.
+// wholePair is the maximum size of both texts together, in bytes, for showing them completely.
 const wholePair = 400_000
 
 // batchPairPage shows two documents of a batch side by side and marks what they have in common.
@@ -260,7 +260,7 @@ func (p *pairPage) comparePair(rep *report.Report, there, from string) {
 	}
 }
 
-// decidePair saves a decision whether a pair counts, or a comment on it.
+// decidePair saves a decision on whether a pair counts, or a comment on it.
 func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
 		f := r.PostForm

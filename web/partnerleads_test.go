@@ -13,8 +13,8 @@ import (
 	"concordat/store"
 )
 
-// TestAskPartnerForLead: a partner's document that may say the same is shown on the page, without text. An officer requests its places,
-// waits, and sees the result of the comparison. Other users cannot request them.
+// TestAskPartnerForLead: a partner's document that may say the same thing is shown on the page, without its text. An officer requests its
+// places, waits, and sees the result of the comparison. Other users cannot request them.
 func TestAskPartnerForLead(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

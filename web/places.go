@@ -17,7 +17,7 @@ type place struct {
 	also  []string // paths of pages that belong to it but are not below it
 }
 
-// places are the pages in the main navigation: those for daily work, and the entry page of administration.
+// places lists the main navigation, which contains the pages for daily work and the entry page of administration.
 var places = []place{
 	{"/checks", "title.checks", pages.Everyone, nil},
 	{"/checks/new", "title.new", pages.Checkers, nil},
@@ -28,7 +28,8 @@ var places = []place{
 	{"/admin", "title.admin", pages.Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 
-// adminPlaces are the administration pages in display order: first those about people and their work, then those about the machine.
+// adminPlaces lists the administration pages in display order. The pages about people and their work come first, then the pages about the
+// machine.
 var adminPlaces = []place{
 	{"/admin", "admin.health", pages.Overseers, nil},
 	{"/admin/tasks", "admin.tasks", pages.Overseers, nil},

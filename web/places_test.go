@@ -228,7 +228,7 @@ func TestStatic(t *testing.T) {
 	if robots := p.Get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
 		t.Errorf("robots.txt is %q", robots)
 	}
-	// Pages refer to a file by its content: under that name it is cached permanently and compressed; under the name of another version it
+	// Pages refer to a file by its digest. Under that name it is cached permanently and compressed; under the name of another version it
 	// is served but not cached.
 	_, named, _ := strings.Cut(p.Get("/login", http.StatusOK), `href="/static/style.`)
 	digest, _, _ := strings.Cut(named, ".css")

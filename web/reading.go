@@ -344,7 +344,7 @@ type sourceTools struct {
 type partnerLeadTools struct {
 	Task concordat.TaskID
 	report.PartnerLead
-	State  string // the request's state on its passages
+	State  string // state of the request for its passages
 	MayAsk bool
 }
 
@@ -580,7 +580,7 @@ func walked(r *report.Report) (out []int) {
 	return out
 }
 
-// around returns the numbers of the passages before and after passage k to which the reader steps, or "" for none.
+// around returns the numbers of the passages that the reader steps to before and after passage k, or "" for none.
 func around(r *report.Report, k int) (earlier, later string) {
 	for _, i := range walked(r) {
 		if i < k {

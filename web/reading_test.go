@@ -18,7 +18,7 @@ import (
 	"concordat/store"
 )
 
-// TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and two texts side by side.
+// TestReading reads a long report without JavaScript: its text page by page, its sources, a passage, and two texts side by side.
 func TestReading(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -285,7 +285,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	}
 }
 
-// TestSubmitterReadsNoLibrary: besides their own text, submitters see the passages of a source and nothing else of it.
+// TestSubmitterReadsNoLibrary: submitters see their own text and the passages of a source, but nothing else of the source.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -15,7 +15,7 @@ import (
 	"concordat/web/pages"
 )
 
-// TestSessionEnded: a user who submits after the session has ended learns of this and where to sign in; a text keeps its own name.
+// TestSessionEnded: a user who submits after the session has ended is told so and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -65,8 +65,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestPurposes: a purpose is selected from those for which partners open libraries, and a check for a purpose without open libraries is
-// rejected before it begins.
+// TestPurposes: users select a purpose for which partners open libraries, and a check for a purpose without open libraries is rejected
+// before it begins.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {

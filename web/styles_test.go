@@ -43,7 +43,7 @@ func selectorsOf(t *testing.T, path string) (all []string) {
 // the pages uses only classes of the parts, and no page template uses a class that the parts style.
 func TestStylesDoNotMeet(t *testing.T) {
 	t.Parallel()
-	// All but the last contain parts of a report: the parts use the last for lists, and the pages use it for buttons.
+	// All but the last contain parts of a report. The last styles lists in the parts and buttons on the pages.
 	shared := []string{"body", "map", "ranked", "key", "k-lead", "plain"}
 	parts := map[string]bool{}
 	for _, s := range selectorsOf(t, filepath.Join("..", "report", "html", "parts.css")) {

@@ -19,7 +19,7 @@ import (
 	"concordat/web/message"
 )
 
-// TestBadFilesKeepNoOtherBack: an unreadable file becomes a check of its own that states the reason in the reader's language.
+// TestBadFilesKeepNoOtherBack: an unreadable file becomes a separate check that states the reason in the reader's language.
 func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -80,7 +80,7 @@ func TestScriptHandsInOnce(t *testing.T) {
 	}
 }
 
-// TestFullDisk: below the low-water mark nothing is accepted, and the page states this; sending it again later succeeds.
+// TestFullDisk: below the low-water mark nothing is accepted, and the page states this; submitting again later succeeds.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -138,7 +138,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Show(rw, r, v, http.StatusOK, "checks", "title.checks", p)
 }
 
-// Forget drops what is cached of a deleted check.
+// Forget drops a deleted check from the cache.
 func (w checkPages) Forget(id concordat.TaskID) { w.cache.drop(id) }
 
 func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
@@ -214,7 +214,7 @@ func HasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
 }
 
-// ErrNotShown means that the site's policy does not show this report to submitters, or not yet.
+// ErrNotShown means that the site's policy hides this report from submitters, at least for now.
 var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
 // CurrentReport returns the report under the current rules, with the decisions about it, and records the reader.

@@ -31,8 +31,8 @@ type notice struct {
 // notices are the messages on a page.
 type notices struct {
 	Told   []notice
-	Latest int    // number of the latest note or change included; 0: not stated
-	At     string // where the reader is, to which an undo returns: "text", "pages" or "passage"
+	Latest int    // number of the latest note or change included; 0 if not stated
+	At     string // the reader's location, to which an undo returns: "text", "pages" or "passage"
 	People pages.Names
 }
 

@@ -88,7 +88,7 @@ type Options struct {
 	Nodes    admin.Nodes             // the machines of the site; nil on a site of one machine
 	Settings settings.Control        // if nil, the pages show no settings
 	Meaning  settings.MeaningControl // if nil, commands change how rewritten text is found
-	Joining  *partners.Joining       // if nil, partners are added by commands
+	Joining  *partners.Joining       // if nil, partners are added with commands
 	// Batches runs batches of documents and scheduled rechecks; if nil, there are none.
 	Batches *batch.Queue
 	// Adding returns when and to which library submissions are added; if nil, they are not added.
@@ -99,11 +99,11 @@ type Options struct {
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do what, and how much
 	Eraser    *retain.Eraser   // deletes permanently; if nil, the pages do not delete
-	CaseTerms retain.CaseTerms // how long after decisions in shared cases documents are deleted
+	CaseTerms retain.CaseTerms // how long documents in shared cases are kept after decisions
 	MaxUpload int64            // bytes of one file; the default is 256 MiB
 	Base      string           // public address of the site, without a trailing slash; for Login.Providers and LTI
 	Login     accounts.Login   // sign-in methods in addition to the password
-	Hashing   passwords.Cost   // the cost of hashing a password; the default is that of a site
+	Hashing   passwords.Cost   // cost of hashing a password; zero means a site's default
 	Secure    bool             // people reach the site over https, and cookies are bound to it
 	Logger    *slog.Logger     // if nil, nothing is logged
 	Panicked  func()           // called after each recovered panic of a request; if nil, panics are only logged

@@ -69,12 +69,12 @@ func TestTwoOfficers(t *testing.T) {
 	if told := bo.Get("/checks/one/changes?after=1", http.StatusOK); told != "" {
 		t.Errorf("bo is told %q of the own change", told)
 	}
-	bo.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}, "change": {"1"}}) // ada's
+	bo.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}, "change": {"1"}}) // the change is ada's
 	page = ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}})
 	if len(strings.Fields(numbers(page))) != 10 || !strings.Contains(page, `name="min_characters" type="number" min="0" max="1000000" value="60"`) {
 		t.Errorf("passages %q; bo's rule is gone, or ada's still there", numbers(page))
 	}
-	ada.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // nothing left
+	ada.Post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // nothing left to undo
 	// A comment belongs to its passage.
 	page = ada.Post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look here"}, "start": {"0"},
 		"end": {"20000"}, "number": {"3"}})

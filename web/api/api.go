@@ -174,12 +174,12 @@ func (o operation) huma() huma.Operation {
 	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: web.APIPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // read before huma gets the body
+		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // body already read
 
 }
 
-// body is the output type of all operations that return only a JSON body: sharing it saves code, since huma's 20 KB handler is compiled
-// for each pair of input and output types.
+// body is the output type of all operations that return only a JSON body. Sharing it saves code, since huma compiles a 20 KB handler for
+// each pair of input and output types.
 type body struct{ Body any }
 
 // register adds an operation whose output O is a struct with a JSON Body and no other fields, and converts its errors to problems.
@@ -416,8 +416,8 @@ func visitorOf(ctx context.Context) *pages.Visitor {
 	return v
 }
 
-// These are the paginated lists, by operation. A cursor marks the beginning of the next page by the number or name of the last entry, or
-// by the number of entries before it.
+// These are the paginated lists, by operation. A cursor identifies the start of the next page by the number or name of the preceding
+// entry, or by the number of entries before it.
 var (
 	listOfChecks     = bounds.NewList("list-checks", bounds.Number)
 	listOfEvidence   = bounds.NewList("list-evidence", bounds.Number, bounds.Number, bounds.Number) // numbers of rules, findings, entries

@@ -81,8 +81,8 @@ func hostileBodies(properties []string) map[string]string {
 	return out
 }
 
-// TestHostileBodies: no JSON body costs any operation of the document more than a small answer, or causes a server error. The test
-// measures the processor time and the memory of this process, and therefore does not run in parallel.
+// TestHostileBodies: no JSON body makes an operation of the API exceed the bounds above or cause a server error. The test measures the
+// processor time and the memory of this process, and therefore does not run in parallel.
 func TestHostileBodies(t *testing.T) {
 	d := webtest.NewWith(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
 	p := d.SignedIn(t, "adam", store.RoleAdministrator).Program(people.Scopes...)
@@ -158,7 +158,7 @@ func hostile(p *webtest.Program, method, path, what, body string, reads bool) {
 	}
 }
 
-// TestFaultsAreListedInPart: if there are many faults, twenty are listed, with the total number.
+// TestFaultsAreListedInPart: if there are many faults, twenty are listed, along with the total number.
 func TestFaultsAreListedInPart(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

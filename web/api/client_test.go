@@ -98,7 +98,7 @@ func TestClientChecks(t *testing.T) {
 	webtest.WantKind(t, func() error { _, err := ada.Wait(ctx, "none", nil); return err }(), "not_found")
 }
 
-// TestClientReview: rules with revisions, exclusions, undo, notes and verdicts.
+// TestClientReview tests rules with revisions, exclusions, undo, notes and verdicts.
 func TestClientReview(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
@@ -238,7 +238,7 @@ func TestClientLibraries(t *testing.T) {
 	webtest.WantKind(t, err, "refused")
 }
 
-// TestClientPeople: accounts and tokens.
+// TestClientPeople tests accounts and tokens.
 func TestClientPeople(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
@@ -278,7 +278,7 @@ func TestClientPeople(t *testing.T) {
 		t.Errorf("got %+v", me)
 	}
 	_, err = ada.MakeToken(ctx, "more", 0, "check")
-	webtest.WantKind(t, err, "refused") // a token cannot grant more than it may do itself
+	webtest.WantKind(t, err, "refused") // a token cannot grant rights that it lacks
 	_, err = ada.MakeToken(ctx, "more", 0, "everything")
 	webtest.WantKind(t, err, "invalid")
 	secret := webtest.Must[string](t)(ada.MakeToken(ctx, "less", 7, "read"))

@@ -257,8 +257,8 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
-	// The audit entry is written first because the documents of one file may be added in several transactions. It contains the hash that
-	// receipts use instead of the document's name, because audit entries are kept forever and the name may be a person's.
+	// The audit entry is written first because the documents of one file may be added in several transactions. Instead of the document's
+	// name, which may be a person's, it contains the hash used in receipts, because audit entries are kept forever.
 	if err := w.api.Web.Options().Store.Audit.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err

@@ -56,7 +56,7 @@ func noteOf(r store.Review, now *review.Review, rep *report.Report) (apiNote, er
 	return out, nil
 }
 
-// pageOf returns the page of all that follows the cursor, and the cursor of the next page. seq returns the number of an entry.
+// pageOf returns the page of all that starts after the cursor, and the cursor of the next page. seq returns the number of an entry.
 func pageOf[T any](in *apiListInput, list bounds.List, all []T, seq func(T) int) (page []T, next string, err error) {
 	after := 0
 	if err := list.Read(in.Cursor, &after); err != nil {

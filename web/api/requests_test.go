@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// TestRequestsByProgram does the same through the API.
+// TestRequestsByProgram lists requests, decides on them and asks partners through the API.
 func TestRequestsByProgram(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

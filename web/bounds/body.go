@@ -17,7 +17,7 @@ import (
 	"concordat"
 )
 
-// Bounds on a JSON body. The largest body that an operation can use, rules with 1,000 passages, has 13,000 values in six levels.
+// Bounds on a JSON body. The largest body that an operation can use, rules with 1,000 passages, has 13,000 values nested six levels deep.
 const (
 	MaxBody       = 64 << 10 // bytes of a body, unless the operation allows more
 	maxDepth      = 16       // nesting depth of objects and arrays
@@ -26,7 +26,7 @@ const (
 	maxNumber     = 64       // characters of a number
 
 	// These are the body sizes of operations that need more than MaxBody.
-	WordsBody = 128 << 10 // texts of 10,000 characters, each written as an escape
+	WordsBody = 128 << 10 // texts of 10,000 characters, all of them escaped
 	ListsBody = 1 << 20   // lists of 1,000 names or passages, or a template's wording
 )
 

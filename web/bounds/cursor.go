@@ -68,8 +68,8 @@ func isText(a any) bool {
 	return true
 }
 
-// Read parses a cursor of the list into at: pointers of type *int, *int64 or *string, one for each value passed to Cursor. An empty
-// cursor leaves the values unchanged. Read returns concordat.ErrInvalid for a cursor that does not match the list's pattern.
+// Read parses a cursor of the list into pointers of type *int, *int64 or *string, one for each value passed to Cursor. An empty cursor
+// leaves the values unchanged. Read returns concordat.ErrInvalid for a cursor that does not match the list's pattern.
 func (l List) Read(cursor string, at ...any) error {
 	if cursor == "" {
 		return nil
@@ -102,7 +102,7 @@ func readPart(part string, into any) (err error) {
 	return err
 }
 
-// PageInput is the input that requests one page of a list. It and other shared inputs are exported because huma reads only fields of
+// PageInput is the input that requests one page of a list. Like other shared inputs, it is exported because huma reads only fields of
 // exported types.
 type PageInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of entries in the page"`

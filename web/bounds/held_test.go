@@ -16,8 +16,8 @@ import (
 	"concordat"
 )
 
-// TestJSONBounds: each bound on a body is tested at its last valid value and one beyond, in every place to which it applies. A key can
-// occur once in an object, regardless of case, and again in another object.
+// TestJSONBounds: each bound on a body is tested at its last valid value and one beyond, wherever it applies. A key can occur once in an
+// object, regardless of case, and again in another object.
 func TestJSONBounds(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
 	keys := func(n int) string {

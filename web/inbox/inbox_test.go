@@ -206,8 +206,8 @@ func Settle(t *testing.T, d *webtest.Site) map[string]concordat.TaskID {
 	return ids
 }
 
-// TestInboxChecks: a repository finds the inbox and requests a review. It is notified in turn that the request is tentatively accepted,
-// that it is accepted, and of the check's address. The check belongs to the token's account.
+// TestInboxChecks: a repository finds the inbox and requests a review. It is notified first that the request is tentatively accepted,
+// then that it is accepted, and finally of the check's address. The check belongs to the token's account.
 func TestInboxChecks(t *testing.T) {
 	t.Parallel()
 	d, r, eve, prog := newInboxSite(t, false)

@@ -20,14 +20,14 @@ const shown = 100
 // row is a notification with its answers.
 type row struct {
 	store.Notification
-	What    string // message key for its kind; empty: a kind without a name
+	What    string // message key for its kind; empty if the kind has no name
 	From    string // name of the sender's machine
-	Title   string // title of its check; empty: it has none
+	Title   string // title of its check; empty if it has none
 	Answers []answered
 	Dead    bool // an answer was abandoned
 }
 
-// answered is an answer with the message key for its kind, or none for a kind without a name.
+// answered is an answer with the message key for its kind, which is empty if the kind has no name.
 type answered struct {
 	store.NotificationAnswer
 	What string

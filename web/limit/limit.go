@@ -217,13 +217,13 @@ func (a *Attempt) Right() {
 	a.t.forget(a.bounds[0].key)
 }
 
-// Streams bounds the number of streams that an account has open. Its zero value is ready to use; it is safe for concurrent use.
+// Streams bounds the number of open streams of each account. Its zero value is ready to use; it is safe for concurrent use.
 type Streams struct {
 	mu sync.Mutex // guards by
 	by map[string]int
 }
 
-// maxStreams is the number of pages on which one account can follow checks at a time, since each occupies a connection.
+// maxStreams is the maximum number of pages on which an account can follow checks at the same time. Each occupies a connection.
 const maxStreams = 20
 
 func (c *Streams) Enter(name string) error {

@@ -139,8 +139,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded: a client with ever new addresses uses no more memory than the bound, only the keys idle longest are forgotten, and
-// an entry looked up after its window is removed.
+// TestKeysAreBounded: a client that keeps changing its address uses no more memory than the bound; only the keys idle longest are
+// forgotten; and an entry looked up after its window is removed.
 func TestKeysAreBounded(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	l := &Limiter{Now: func() time.Time { return now }, Window: time.Hour, keys: 3}

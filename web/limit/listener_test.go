@@ -30,8 +30,8 @@ func (c *call) RemoteAddr() net.Addr { return c.at }
 func (c *call) Close() error         { c.closed = true; return nil }
 
 // TestListener: of eight connections, a stranger's address can have two, and a newer one replaces its oldest; a trusted proxy can have
-// any number. If all are in use, a newcomer replaces a stranger while strangers have more than half, and otherwise a known user: always
-// the oldest connection of the address with the most connections. Closed connections make room.
+// any number. If all are in use, a newcomer replaces a stranger while strangers have more than half, and otherwise a known user. The
+// replaced connection is always the oldest of the address with the most connections. Closed connections make room.
 func TestListener(t *testing.T) {
 	var log bytes.Buffer
 	in := &callers{}

@@ -17,7 +17,7 @@ func (p Proxies) Trusts(a netip.Addr) bool {
 }
 
 // Address returns the client address of a request: the peer of the connection, or the address stated by trusted proxies. It reduces an
-// IPv6 address to its /64 network, which one customer shares.
+// IPv6 address to its /64 network, since one customer can use all addresses in it.
 func (p Proxies) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

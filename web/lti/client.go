@@ -75,7 +75,7 @@ func NewClient(o Options) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// dial rejects private addresses after names are resolved, so that no name can lead to one.
+// dial rejects private addresses after names are resolved, so no name can resolve to one.
 func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	if o.Private {
 		return nil

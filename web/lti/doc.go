@@ -7,6 +7,6 @@
 // services 1.0, and Dynamic Registration 1.0. The package stores only tokens and keys of platforms, in memory. The caller creates states
 // and nonces and accepts each only once.
 //
-// Every service address from a platform must be at a host that is part of the platform's registration, and private addresses are not
-// contacted unless this is allowed.
+// Every service address from a platform must be at a host in the platform's registration, and private addresses are not contacted unless
+// the options allow it.
 package lti

@@ -21,8 +21,8 @@ const (
 	assertionTime = 5 * time.Minute
 )
 
-// Keys are the keys with which the site signs messages to platforms: the newest signs, and earlier ones remain published for a while. It
-// is safe for concurrent use.
+// Keys are the site's keys for signing messages to platforms. The newest signs, and earlier ones remain published for a while. Keys is
+// safe for concurrent use.
 type Keys struct{ all []jose.JSONWebKey }
 
 // NewKeys generates keys.

@@ -64,7 +64,7 @@ func (s *seconds) UnmarshalJSON(b []byte) error {
 
 type claims map[string]json.RawMessage
 
-// read decodes a claim into v if present; if the claim is absent under its final name, the name from a draft is tried.
+// read decodes a claim into v if the claim is present under its final name or, failing that, its name in a draft.
 func (c claims) read(name string, v any) error {
 	raw, ok := c[claimPrefix+name]
 	if !ok {

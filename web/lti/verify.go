@@ -125,7 +125,7 @@ type keySet struct {
 }
 
 // platformKey returns the platform's key with the given ID. If the ID is unknown, it fetches the keys again because platforms rotate
-// keys. It limits how often, because the ID can be a forger's guess.
+// keys. It limits how often this happens, because the ID can be a forger's guess.
 func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jose.JSONWebKey, error) {
 	c.mu.Lock()
 	s := c.keys[p.KeysURL]

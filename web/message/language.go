@@ -48,7 +48,7 @@ func LanguageNamed(tag string) Language {
 	return English
 }
 
-// Report converts the language to that of reports.
+// Report returns the language as a report.Language.
 func (l Language) Report() report.Language { return report.Language(l) }
 
 // Name returns the language's own name for itself.

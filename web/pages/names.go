@@ -56,8 +56,8 @@ func (n Names) Digest() (string, error) {
 	return string(sum[:16]), nil
 }
 
-// Visible replaces characters that are invisible or change the order of letters with U+FFFD, so that a file named x, override, gnp.txt is
-// not read as x.txt.png.
+// Visible replaces with U+FFFD each character that is invisible or changes the order of letters, so that a file named x, override,
+// gnp.txt is not read as x.txt.png.
 func Visible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -25,7 +25,7 @@ const (
 	// maxNotices bounds the notices in one call, each of at most lti.MaxMessage bytes.
 	maxNotices    = 100
 	maxNoticeBody = 4 << 20
-	// noticeTime is how long a notice is remembered, much longer than the validity of its signature.
+	// noticeTime is how long a notice is remembered, which is much longer than its signature is valid.
 	noticeTime = 30 * 24 * time.Hour
 )
 
@@ -140,7 +140,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 	return store.LTIPlatform{}, fmt.Errorf("notice: %w: of issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
 }
 
-// digestOf converts a SHA-256 from base64 to hexadecimal, or returns "" if the text is not one.
+// digestOf converts a SHA-256 digest from base64 to hexadecimal, or returns "" if the text is not such a digest.
 func digestOf(text string) string {
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		if b, err := e.DecodeString(text); err == nil && len(b) == 32 {

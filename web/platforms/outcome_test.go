@@ -7,7 +7,7 @@ import (
 	"concordat/web/lti"
 )
 
-// TestFailureCode: a platform is told why a file could not be read with a code of its own specification, and each code has a description.
+// TestFailureCode: a code from the platforms' specification states why a file could not be read, and each code has a description.
 func TestFailureCode(t *testing.T) {
 	for cause, want := range map[store.CauseCode]string{
 		"unsupported": lti.CodeUnsupported, "binary": lti.CodeUnsupported, "encrypted": lti.CodeUnsupported,

@@ -101,7 +101,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTI.LTICheck(r.Context(), id)
-	if errors.Is(err, concordat.ErrNotFound) { // the part of an archive belongs to the archive's owner
+	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to the archive's owner
 		if whole, _, ok := cutLast(string(id), "-"); ok {
 			k, err = d.w.Options().Store.LTI.LTICheck(r.Context(), concordat.TaskID(whole))
 		}

@@ -434,7 +434,7 @@ func TestForgedNotices(t *testing.T) {
 	}
 }
 
-// awaitState waits until an asset is in a state.
+// awaitState waits until an asset is in the given state.
 func (c *course) awaitState(asset, state string) store.LTIAsset {
 	c.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -588,7 +588,7 @@ func TestLaunchAttacks(t *testing.T) {
 		t.Errorf("replay: %d", code)
 	}
 	victim := fresh(t)
-	status(victim, link, nil) // has its own cookie
+	status(victim, link, nil) // the victim now has another cookie
 	_, form = c.Leave(b, c.loginURL(), link)
 	if code, _ := send(victim); code != http.StatusForbidden {
 		t.Errorf("in another browser: %d", code)

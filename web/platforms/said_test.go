@@ -12,8 +12,8 @@ import (
 	"concordat/web/platforms"
 )
 
-// TestCourseSays: the page of a course states the maximum file size, and a submission that cannot be read is rejected on a page. An
-// unknown platform is not changed and appears in no audit entry.
+// TestCourseSays: the page of a course states the maximum file size, and a submission that cannot be read is rejected on a page. Changes
+// to an unknown platform are refused and not recorded in the audit.
 func TestCourseSays(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

@@ -208,8 +208,8 @@ func TestConfigureOfLaunch(t *testing.T) {
 	}
 }
 
-// TestPlatformCookies: the cookies set for platforms by a site with https work within the platforms' frames, are sent only encrypted, are
-// separate for each platform and cannot be read by scripts.
+// TestPlatformCookies: the cookies set for platforms by a site with https work within the platforms' frames, are sent only over https,
+// are separate for each platform and cannot be read by scripts.
 func TestPlatformCookies(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{})

@@ -225,7 +225,7 @@ func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsse
 	}
 	a.Due, a.Cause = d.w.Options().Now(), ""
 	switch {
-	case over && r.Progress == lti.Failed: // a teacher can request it again, and then it is fetched again
+	case over && r.Progress == lti.Failed: // fetched again if a teacher requests it again
 		a.State, a.Code = store.LTIFailed, r.Code
 	case over:
 		a.State = store.LTIDone

@@ -1,4 +1,4 @@
-// Package progress tells people how far unfinished checks are. Start with Reader.
+// Package progress tells people how far unfinished checks have got. Start with Reader.
 package progress
 
 import (

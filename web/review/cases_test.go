@@ -41,7 +41,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	name := "check-" + string(first)
 	path := "/checks/" + string(first) + "/library"
 	add := url.Values{"action": {"add"}}
-	olga.Post(path, http.StatusForbidden, add) // by the rule
+	olga.Post(path, http.StatusForbidden, add) // the rule forbids it
 	if page := olga.Get("/checks/"+string(first), http.StatusOK); strings.Contains(page, "Add to library") {
 		t.Error("a site that adds nothing offers to")
 	}
@@ -58,7 +58,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	olga.Wants(olga.Get("/checks/"+string(first), http.StatusOK), "In library", `href="/libraries/submissions"`,
 		"Its document in the library submissions is kept")
 	olga.Wants(olga.Get("/libraries/submissions", http.StatusOK), name, "first essay")
-	olga.Post(path, http.StatusOK, add) // once
+	olga.Post(path, http.StatusOK, add) // adds it only once
 	second = d.CheckedBy(t, sue, "second essay", essay)
 	if got := sources(second); !strings.Contains(got, name) || !strings.Contains(got, "first essay") {
 		t.Errorf("two submissions do not meet:\n%s", got)

@@ -38,8 +38,8 @@ func ticked(r report.Rule) string {
 }
 
 // RuleFields returns the rules of report.RuleTable as form fields: checkboxes, lists, then numbers. A tick means that something counts.
-// The fields show the rules or, if sent is not nil, the values sent before. Sections are the report's sections; a form without a report
-// has no such list.
+// The fields show the rules or, if sent is not nil, the values that were sent. Sections are the report's sections; a form without a
+// report has no such list.
 func RuleFields(rules report.Rules, sent url.Values, sections []string) []RuleField {
 	var boxes, lists, numbers []RuleField
 	on := func(name, value string, is bool) bool {

@@ -19,9 +19,9 @@ import (
 	"concordat/web/pages/deletions"
 )
 
-// Reports gives the reports on which decisions are made. It is safe for concurrent use.
+// Reports provides the reports that people decide about. It is safe for concurrent use.
 type Reports interface {
-	// Report returns the report of a check under rules, with all that it found, in English.
+	// Report returns the complete report of a check under the given rules, in English.
 	Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error)
 	// Rescore computes the score of a check under new rules.
 	Rescore(ctx context.Context, id concordat.TaskID, rules report.Rules)
@@ -47,7 +47,7 @@ type Reviews struct{ o Options }
 // New returns the reviews of a site.
 func New(o Options) *Reviews { return &Reviews{o} }
 
-// Verdicts are those that officers can give.
+// Verdicts lists the verdicts that officers can give.
 var Verdicts = []string{"clear", "discuss", "suspected"}
 
 // Review contains people's decisions about a check.
@@ -248,7 +248,7 @@ func (r *Review) VerdictKey() string {
 	return "verdict.none"
 }
 
-// firstRules returns the initial rules of a task's report: those chosen at submission, or otherwise those of its batch or of the site.
+// firstRules returns the initial rules of a task's report: the rules chosen at submission, or otherwise its batch's or the site's.
 func (w *Reviews) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }

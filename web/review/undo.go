@@ -84,8 +84,8 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 	return raw, err == nil
 }
 
-// undoOwn returns the rules without one change of the visitor's own, and the change itself. If seq is 0, the change is the latest that
-// has not been undone. Other people's changes are kept.
+// undoOwn returns the rules without one of the visitor's own changes, and that change. If seq is 0, the change is the latest that has not
+// been undone. Other people's changes are kept.
 func (w *Reviews) undoOwn(ctx context.Context, v *pages.Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
 	now, err := w.OfTask(ctx, id)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c Change) Undoes() int {
 	return n
 }
 
-// PlaceOf reads the subject of a change of a passage: its span, then the reason if there is one.
+// PlaceOf parses the subject of a change to a passage, which is the passage's span followed by the reason, if any.
 func PlaceOf(subject string) (at concordat.Span, why string, ok bool) {
 	place, why, _ := strings.Cut(subject, ": ")
 	from, to, ok := strings.Cut(place, "–")

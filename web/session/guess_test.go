@@ -21,7 +21,7 @@ import (
 
 const secretOfBo = "a heron stands in the reeds"
 
-// guarded returns a site behind a proxy that reports addresses, with the accounts bo and zoe, whose password is secretOfBo.
+// guarded returns a site behind a proxy that reports addresses, with the accounts bo and zoe, who both have the password secretOfBo.
 func guarded(t *testing.T, cost passwords.Cost) (d *webtest.Site, bo *webtest.Person) {
 	t.Helper()
 	d = webtest.NewWith(t, true, func(o *web.Options) {
@@ -265,7 +265,8 @@ func TestCommonPasswords(t *testing.T) {
 		"password": {"zoe zoe zoe"}, "again": {"zoe zoe zoe"}})
 }
 
-// TestTokensOfAPassword: a new password leaves programs' tokens unchanged unless they are revoked with it; an account has at most 50.
+// TestTokensOfAPassword: a new password leaves programs' tokens unchanged unless they are revoked with it; an account has at most 50
+// tokens.
 func TestTokensOfAPassword(t *testing.T) {
 	t.Parallel()
 	_, bo := guarded(t, webtest.Cheap)

@@ -1,5 +1,5 @@
-// Package session recognises who sends a request: it begins and ends the sessions of people, and tries their passwords while limiting how
-// many can be guessed. It knows no pages. Start with New.
+// Package session recognises who sends a request. It begins and ends people's sessions, and checks their passwords while limiting
+// guesses. It is independent of the pages. Start with New.
 package session
 
 import (
@@ -29,7 +29,7 @@ const (
 type Options struct {
 	Store   *store.DB
 	People  *people.Registry
-	Hashing passwords.Cost // the cost of hashing a password; the default is that of a site
+	Hashing passwords.Cost // cost of hashing a password; zero means a site's default
 	Idle    time.Duration  // an unused session ends after this time
 	Proxies limit.Proxies
 	Secure  bool // people reach the site over https, and cookies are bound to it

@@ -65,7 +65,7 @@ func TestSessions(t *testing.T) {
 	if len(ids) != 3 || strings.Count(list, "this one") != 1 {
 		t.Fatalf("%d sessions in\n%s", len(ids), list)
 	}
-	adam.Post("/account/sessions", http.StatusOK, url.Values{"end": {ids[0][1]}}) // not his: nothing happens
+	adam.Post("/account/sessions", http.StatusOK, url.Values{"end": {ids[0][1]}}) // not his, so nothing happens
 	if !in(one) || !in(two) || !in(three) {
 		t.Error("somebody else ended a session")
 	}

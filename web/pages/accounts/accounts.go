@@ -1,5 +1,4 @@
-// Package accounts serves the pages on which people sign in, and those of accounts: a person's own, and everyone's for administrators.
-// Start with New.
+// Package accounts serves the sign-in page and the account pages, both a person's own and those for administrators. Start with New.
 package accounts
 
 import (
@@ -63,8 +62,8 @@ func New(frame pages.Frame, o Options) Accounts {
 	return w
 }
 
-// FirstLink returns the path of a page that creates the first administrator. The page works once and for one day. The path is empty if an
-// account already exists.
+// FirstLink returns the path of a page that creates the first administrator. The path works only once, and only for a day. The path is
+// empty if an account already exists.
 func (w Accounts) FirstLink(ctx context.Context) (string, error) {
 	link, err := w.o.People.FirstLink(ctx)
 	if err != nil || link.Key == "" {

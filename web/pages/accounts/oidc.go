@@ -37,7 +37,7 @@ type Provider struct {
 	Issuer                 string
 	ClientID, ClientSecret string // ClientSecret may be empty
 	Scopes                 []string
-	RoleClaim              string // claim that contains the role; dots lead into nested objects
+	RoleClaim              string // claim that contains the role; dots separate the names of nested objects
 	Roles                  map[string]store.Role
 	DefaultRole            store.Role // for people without a role in Roles; if empty, they are rejected
 	AccountClaim           string     // claim with the name for a new account

@@ -240,7 +240,7 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 	return who, nil
 }
 
-// more requests claims that are missing in the identity token from the provider.
+// more asks the provider for claims that the identity token lacks.
 func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who *identity) error {
 	wanted := []string{p.RoleClaim}
 	if p.Create {
@@ -269,7 +269,7 @@ func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who
 	return nil
 }
 
-// texts returns the values of a claim; dots in its name lead into nested objects.
+// texts returns the values of a claim; dots in its name separate the names of nested objects.
 func (who *identity) texts(name string) []string {
 	v, ok := who.claims[name]
 	if !ok {

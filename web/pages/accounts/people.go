@@ -34,7 +34,7 @@ func (w Accounts) showPeople(rw http.ResponseWriter, r *http.Request, v *pages.V
 	w.frame.Show(rw, r, v, code, "people", "title.people", p)
 }
 
-// addPerson creates an account without a password and shows the link with which the person sets one.
+// addPerson creates an account without a password and shows the link for setting one.
 func (w Accounts) addPerson(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		w.frame.Fail(rw, r, v, err)
@@ -64,7 +64,7 @@ func (w Accounts) showLink(rw http.ResponseWriter, r *http.Request, v *pages.Vis
 // JoinPath returns the path in a link for setting a password.
 func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
-// addressOf returns the address at which people reach the site: the configured address if it uses https, and otherwise the address in the
+// addressOf returns the public address of the site. This is the configured address if it uses https, and otherwise the address in the
 // request, since the listening address may not be reachable.
 func (w Accounts) addressOf(r *http.Request) string {
 	switch {

@@ -132,7 +132,7 @@ func (w Accounts) firstPage(rw http.ResponseWriter, r *http.Request) {
 	w.frame.Show(rw, r, nil, http.StatusOK, "first", "title.first", w.namingSite(signPage{Key: key}))
 }
 
-// titleKey is the setting of the site's title.
+// titleKey is the configuration key of the site's title.
 const titleKey = "site.title"
 
 // namingSite sets whether the first page asks for the site's title, and adds the title that was entered.

@@ -61,7 +61,7 @@ func New(frame pages.Frame, o Options) Admin {
 	return w
 }
 
-// Storage describes the use of the disk and the index.
+// Storage describes disk and index usage.
 type Storage struct {
 	Folder     string        `json:"folder"`
 	Free       int64         `json:"free_bytes"`
@@ -198,7 +198,7 @@ func (w Admin) showHealth(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 var TaskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial,
 	concordat.TaskDone}
 
-// Storage returns the use of the disk and the index. It fails with pages.ErrNoProcess if this process has no access to them.
+// Storage returns disk and index usage. It fails with pages.ErrNoProcess if this process has no access to them.
 func (w Admin) Storage(ctx context.Context) (Storage, error) {
 	if w.o.Machine == nil {
 		return Storage{}, pages.ErrNoProcess

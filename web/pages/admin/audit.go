@@ -30,7 +30,7 @@ type auditPage struct {
 	Older                   string // address of the next page; empty on the last page
 	Head                    store.AuditHead
 	Verified                *store.AuditHead // last entry up to which the chain was verified
-	Broken                  string           // where the chain is broken, if it is
+	Broken                  string           // where the chain is broken; empty if it is intact
 }
 
 // auditFact is a field of an audit entry.

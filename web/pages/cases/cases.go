@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Site  *site.Site
 	Store *store.DB
-	Terms retain.CaseTerms // how long after decisions documents are deleted
+	Terms retain.CaseTerms // how long documents are kept after decisions
 }
 
 // Cases shows the cases shared with partners and records people's decisions about them.

@@ -24,7 +24,7 @@ type Checks interface {
 	// Visible returns a check that the visitor may see.
 	Visible(ctx context.Context, v *pages.Visitor, id concordat.TaskID) (store.Task, error)
 	CancelTask(ctx context.Context, v *pages.Visitor, t store.Task) error
-	// Forget drops what is cached of a deleted check.
+	// Forget drops a deleted check from the cache.
 	Forget(id concordat.TaskID)
 }
 

@@ -24,7 +24,7 @@ func TestDelete(t *testing.T) {
 	if text := olga.Get(page, http.StatusOK); !strings.Contains(text, page+"/delete") {
 		t.Error("no way to delete")
 	}
-	olga.Post(page+"/delete", http.StatusBadRequest, nil) // no reason
+	olga.Post(page+"/delete", http.StatusBadRequest, nil) // the reason is missing
 	olga.Post(page+"/delete", http.StatusOK, url.Values{"reason": {"it is over"}})
 	olga.Get(page, http.StatusNotFound)
 	adam.Post("/deletions", http.StatusNotFound, url.Values{"library": {"theses"}, "document": {"none"}, "reason": {"x"}})

@@ -29,7 +29,7 @@ const additionsOnPage = 50
 // Intake adds the documents of files to libraries. It is safe for concurrent use.
 type Intake interface {
 	// TakeAdditions reads the files of a form, queues a task for each that adds its documents to a library, and answers. It calls show to
-	// show the form again with what was wrong.
+	// show the form again with the problem.
 	TakeAdditions(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID,
 		show func(problem string, faults []pages.Fault))
 	RetryTask(ctx context.Context, v *pages.Visitor, t store.Task) error

@@ -104,8 +104,8 @@ func (s *scripted) JoinFederation(_ context.Context, by string, f concordat.Fede
 	return s.note("join", by, string(f), string(leader))
 }
 
-// TestJoining: each form of the pages does what its button says, in the name of the administrator; a reason that an administrator can fix
-// is shown in words, with details only where they help; auditors read the pages and change nothing.
+// TestJoining: each form of the pages does what its button says, on the administrator's behalf; a reason that an administrator can fix is
+// shown in words, with details only where they help; auditors can read the pages but change nothing.
 func TestJoining(t *testing.T) {
 	t.Parallel()
 	s := &scripted{}

@@ -23,7 +23,7 @@ type onePartnerPage struct {
 	Exposure    *ask.Exposure
 	Shares      []store.Share
 	Alarms      []store.PartnerAlarm
-	Joins       bool // partners can be added on pages
+	Joins       bool // partners can be added through the pages
 	Federations []namedFederation
 	Opens       []concordat.OpenLibrary // libraries open to this site, as last announced
 	Told        bool                    // the partner has announced its libraries
@@ -95,7 +95,7 @@ func (w Partners) showPartner(rw http.ResponseWriter, r *http.Request, v *pages.
 func (w Partners) readJoining(ctx context.Context, p *onePartnerPage, rows []Row) error {
 	j, none := w.joining()
 	if none != nil {
-		return nil // partners are added by commands
+		return nil // partners are added with commands
 	}
 	p.Joins = true
 	s, err := j.Self.Standing(ctx)
@@ -185,7 +185,7 @@ type Row struct {
 	store.Partner
 	Card  PartnerCard
 	Title string // title from the partner, or assigned to it here
-	Asked int    // number of texts of this site about which the partner asked
+	Asked int    // number of this site's texts that the partner asked about
 }
 
 func (w Partners) Rows(ctx context.Context) ([]Row, error) {

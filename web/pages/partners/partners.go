@@ -1,5 +1,5 @@
-// Package partners serves the pages about the partners of a site to administrators and auditors: who they are, what they were shown, and
-// how others are added. Start with New.
+// Package partners serves the pages that show a site's partners to administrators and auditors, list what each partner was shown, and add
+// others. Start with New.
 package partners
 
 import (
@@ -21,7 +21,7 @@ import (
 	"concordat/web/pages/shares"
 )
 
-// Joining connects the site with partners for the pages of administration. In the methods of its parts, by is the acting account. An error
+// Joining connects the site with partners for the administration pages. In the methods of its parts, by is the acting account. An error
 // with a method Why is one that an administrator can fix; the page shows it in the administrator's language. The methods are safe for
 // concurrent use.
 type Joining struct {
@@ -34,11 +34,12 @@ type Joining struct {
 // Self is this site as partners see it.
 type Self interface {
 	Standing(ctx context.Context) (Standing, error)
-	// SetAddress sets the address at which partners reach this site, and starts listening for partners if the site does not do so yet.
+	// SetAddress sets the address at which partners reach this site, and starts listening for partners if the site is not listening
+	// yet.
 	SetAddress(ctx context.Context, by, address, listen string) error
 }
 
-// Contact asks partners, and knows how they describe themselves.
+// Contact sends questions to partners and knows how they describe themselves.
 type Contact interface {
 	// Cards returns the partners' own descriptions of themselves.
 	Cards(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
@@ -47,7 +48,7 @@ type Contact interface {
 	Catalogue(ctx context.Context, site concordat.SiteID) error
 }
 
-// Partnership makes sites partners and ends that.
+// Partnership makes sites partners and ends partnerships.
 type Partnership interface {
 	Invite(ctx context.Context, by string, o InvitationOffer) (Invitation, error)
 	Redeem(ctx context.Context, by, invitation string) (concordat.SiteID, error)
@@ -99,9 +100,9 @@ type Invitation struct {
 // Options configures the pages.
 type Options struct {
 	Store   *store.DB
-	Asks    *ask.Asker    // asks partners, and knows what it showed them
+	Asks    *ask.Asker    // asks partners, and knows what they were shown
 	Shares  shares.Shares // opens libraries to partners
-	Joining *Joining      // if nil, partners are added by commands
+	Joining *Joining      // if nil, partners are added with commands
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
@@ -122,7 +123,7 @@ func New(frame pages.Frame, o Options) Partners {
 	return w
 }
 
-// joining returns what joins partners, or an error if the site has none.
+// joining returns the site's Joining, or an error if there is none.
 func (w Partners) joining() (*Joining, error) {
 	if w.o.Joining == nil {
 		return nil, pages.ErrNoProcess
@@ -167,7 +168,7 @@ func (w Partners) Unconfirmed(ctx context.Context, v *pages.Visitor) int {
 	return n
 }
 
-// namedMember is a member of a federation with its name.
+// namedMember is a federation member with its name.
 type namedMember struct {
 	Site concordat.SiteID
 	Name string // empty for this site
@@ -219,7 +220,7 @@ func (w Partners) federations(ctx context.Context, own concordat.SiteID, rows []
 type listPage struct {
 	pages.Administration
 	Rows        []Row
-	Standing    *Standing // nil if partners cannot be added on pages
+	Standing    *Standing // nil if partners cannot be added through the pages
 	Federations []namedFederation
 	Open        []store.Invitation // invitations that can still be redeemed
 	Libraries   []store.Library
@@ -326,7 +327,7 @@ func (w Partners) changePartners(rw http.ResponseWriter, r *http.Request, v *pag
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// readOffer reads from a form what an invitation opens. One rule applies to all libraries.
+// readOffer reads an InvitationOffer from a form. One rule applies to all libraries.
 func readOffer(f url.Values) (InvitationOffer, error) {
 	o := InvitationOffer{Note: strings.TrimSpace(f.Get("note"))}
 	if len(o.Note) > pages.MaxNote {

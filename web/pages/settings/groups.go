@@ -35,7 +35,7 @@ type settingWords struct {
 }
 
 // settingGroups are the settings that the page explains, by group. The messages setting.group.ID and setting.group.ID.how introduce a
-// group. All other settings are listed under all keys.
+// group. All other settings are shown only in the list of all keys.
 var settingGroups = []struct {
 	id   string
 	keys []settingWords
@@ -238,7 +238,7 @@ func settingTyped(form settingForm, s Setting, f url.Values) (value string, ok b
 		return strconv.FormatBool(!f.Has("on:" + s.Key)), f.Has("box:" + s.Key)
 	case formKinds:
 		var excluded []string
-		for _, word := range append(strings.Split(f.Get("was:"+s.Key), ", "), ruleWords(s.Key)...) { // in the order before
+		for _, word := range append(strings.Split(f.Get("was:"+s.Key), ", "), ruleWords(s.Key)...) { // in the previous order
 			if word != "" && !slices.Contains(f["item:"+s.Key], word) && !slices.Contains(excluded, word) {
 				excluded = append(excluded, word)
 			}

@@ -29,7 +29,7 @@ func wordsOf(c settings.MeaningChange) string {
 }
 
 // TestMeaningPage: the settings show how rewritten text is found, with a button for each missing step, the progress of a step, and the
-// next step after a failure. Buttons and API request the same changes and add an audit entry.
+// next step after a failure. The buttons and the API request the same changes and add an audit entry.
 func TestMeaningPage(t *testing.T) {
 	t.Parallel()
 	s := &webtest.Settable{Values: map[string]string{"meaning.leads": "off"}}
@@ -117,8 +117,8 @@ func TestMeaningPage(t *testing.T) {
 	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	for _, c := range []struct {
 		now   settings.Meaning
-		first string // step of a new site
-		check string // on the form of a check
+		first string // words of a new site's first step
+		check string // words on the form of a check
 		left  bool   // the administrator still has something to do
 	}{
 		{settings.Meaning{Encoder: settings.MeaningEncoder{State: settings.EncoderNone}}, "One button downloads",

@@ -63,7 +63,7 @@ func (w Settings) All() []Setting {
 	return all
 }
 
-// Setting is a key of the configuration, with what the page needs to change it.
+// Setting is a configuration key with the data that the page needs to change it.
 type Setting struct {
 	view.Setting
 	Changeable bool     `json:"-"` // this page can change it: it is Live, and no variable or flag overrides it

@@ -23,11 +23,11 @@ func TestSettingsAreChanged(t *testing.T) {
 		t.Error("an auditor is shown a form")
 	}
 	f := url.Values{"was:site.title": {"North"}, "value:site.title": {"South"}, "was:check.short": {"false"}, "value:check.short": {"false"}}
-	s.Values["check.short"] = "true" // someone else
+	s.Values["check.short"] = "true" // changed by someone else
 	if page := ada.Post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "in force now") || s.Value("site.title") != "South" {
 		t.Errorf("the title is %q", s.Value("site.title"))
 	}
-	// The confirmation is shown at the setting: the browser returns to it.
+	// The browser returns to the setting, where the confirmation is shown.
 	for from, to := range map[string]string{"site": "group-site", "": "all-keys", "nothing\" onclick=": "all-keys"} {
 		f.Set("group", from)
 		page := ada.Post("/admin/settings", http.StatusOK, f)

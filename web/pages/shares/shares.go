@@ -1,4 +1,4 @@
-// Package shares opens the libraries of a site to partners, for pages and API. Start with Shares.
+// Package shares opens the libraries of a site to partners, for the pages and the API. Start with Shares.
 package shares
 
 import (

@@ -51,7 +51,7 @@ func TestReadRule(t *testing.T) {
 	}
 }
 
-// TestOpen: a library is opened to a partner that can be asked, changed, and closed; each is in the audit.
+// TestOpen opens a library to a partner that can be asked, changes the share, and closes the library again. Each step is in the audit.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)
