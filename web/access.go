@@ -16,7 +16,7 @@ import (
 	"concordat/web/message"
 )
 
-// errSignedOut rejects a form from a visitor who is not, or no longer, signed in.
+// errSignedOut rejects a form from a visitor who is not signed in or whose session has ended.
 var errSignedOut = fmt.Errorf("no one has signed in: %w", concordat.ErrRefused)
 
 // as returns a page handler for signed-in people with one of the roles.

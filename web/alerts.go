@@ -30,7 +30,7 @@ type Alert struct {
 	Name  string // partner's name, if the partner has the check or the document; empty if this site has both
 	Check string // title of the check; empty if the check is a partner's
 	Place string // title of the library that contains the document
-	Same  string // why the check's author may have written the document; empty if nothing suggests it or it was not examined
+	Same  string // why the check's author may have written the document; empty if nothing suggests it, or if not examined
 }
 
 // View converts the alert to the form returned to programs.

@@ -63,7 +63,7 @@ func TestAlertPages(t *testing.T) {
 		t.Errorf("audit %v", n)
 	}
 	d.SignedIn(t, "sue", store.RoleSubmitter).Get(path(told), http.StatusForbidden)
-	// No passages are shown if the document has a text other than the alert's.
+	// No passages are shown if the document's text differs from the alert's.
 	if err := d.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "folios.txt", Text: "Quite another text stands here by now, and it says nothing of leaves."}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {

@@ -101,9 +101,9 @@ const standsOut = `(() => {
 	return last ? last.outerHTML.slice(0, 300) : "something";
 })()`
 
-// cut returns the first element whose words cannot be read in full in place: a table other than a matrix that must be scrolled sideways
-// in a narrow window, a cell whose label overflows into the next, or content wider than the box that clips it. It returns an empty text
-// if there is none.
+// cut returns the first element whose words cannot be read in full where it is: a table other than a matrix that must be scrolled
+// sideways in a narrow window, a cell whose label overflows into the next, or content wider than the box that clips it. It returns an
+// empty text if there is none.
 const cut = `(() => {
 	const shown = e => e.checkVisibility() && !e.closest(".hidden, .vh, nav, pre, .charts, .matrix, .picture, textarea, input, select, .site");
 	for (const e of document.querySelectorAll(".scroll")) {

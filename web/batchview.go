@@ -54,7 +54,7 @@ type batchPage struct {
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          pages.Names
-	Limited                         See            // the visitor's level of access to the findings; empty for everything
+	Limited                         See            // the visitor's level of access to the findings; empty if unlimited
 	Now                             progress.Shown // progress of an unfinished batch
 }
 
@@ -127,7 +127,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
-// Named reports whether the batch is small enough for the heat map, and the table of all pairs, to name the documents.
+// Named reports whether the batch is small enough for the heat map and the table of all pairs to name the documents.
 func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
 
 // Large returns the number of largest clusters whose pictures are shown. The other clusters are collapsed.

@@ -117,7 +117,7 @@ func TestConnections(t *testing.T) {
 		slow(t, d, fmt.Sprint("127.0.1.", 1+i%50))
 	}
 	held("fifty addresses", most)
-	// Known users with many connections leave room too: they keep at most half of all connections while strangers arrive.
+	// Known users with many connections make room too: they keep at most half of all connections while strangers arrive.
 	for i := range 2 * most {
 		look(from(t, fmt.Sprint("127.0.2.", 1+i%50), known.Jar), "/checks", http.StatusOK)
 	}
@@ -194,7 +194,7 @@ func half(t *testing.T, d *webtest.Site, request string) *http.Response {
 	return resp
 }
 
-// TestLongAnswers: the time limit applies only to the request: an answer that takes longer is not truncated, with or without a body.
+// TestLongAnswers: the time limit applies only to the request. An answer that takes longer is not truncated, with or without a body.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -185,7 +185,7 @@ type leadBar struct {
 	Chosen     string // description of the active filters
 }
 
-// leadFacet is a property by which leads can be filtered.
+// leadFacet is a property for filtering leads.
 type leadFacet struct {
 	Name    string
 	Options []leadOption

@@ -199,7 +199,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 	}
 	own := stretches(p.originals, rep)[at].own
 	flagged := got.view.FlagSpans()
-	spans := make([]concordat.Span, 0, len(rep.Evidence)+len(flagged)) // of passages, then of flags; empty for those outside this file
+	spans := make([]concordat.Span, 0, len(rep.Evidence)+len(flagged)) // spans of passages, then of flags; empty if outside this file
 	add := func(s concordat.Span) {
 		if s = (concordat.Span{Start: max(s.Start, own.Start) - own.Start, End: min(s.End, own.End) - own.Start}); s.Start >= s.End {
 			s = concordat.Span{}

@@ -88,8 +88,8 @@ func TestLeadsInBrowser(t *testing.T) {
 	}
 }
 
-// TestFilterLeadsInBrowser: a click sets a lead filter, which remains in the address through a decision and can be removed, with and
-// without scripts, on a wide and on a narrow screen.
+// TestFilterLeadsInBrowser: a click sets a lead filter, which stays in the address after a decision and can be removed, with and without
+// scripts, on a wide and on a narrow screen.
 func TestFilterLeadsInBrowser(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {

@@ -192,7 +192,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestDeadEnds: a user who comes too late learns that it is too late and what to do.
+// TestDeadEnds: a user who comes too late is told so, and what to do.
 func TestDeadEnds(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -43,7 +43,7 @@ func (w reportPages) readingRoutes() {
 // fewSources is the number of ranked sources on a page.
 const fewSources = 25
 
-// sinceShown is the number of alerts about its check shown with a report.
+// sinceShown is the number of alerts shown with a report about its check.
 const sinceShown = 10
 
 // checkPage is the data of a page about one check. Only the report page sets fields other than row.
@@ -54,7 +54,7 @@ type checkPage struct {
 	MayReview bool
 	MayDelete bool
 	Decides   bool // the visitor may decide for all checks of a library
-	Limited   See  // part of the report that the visitor sees; empty for everything
+	Limited   See  // part of the report that the visitor sees; empty if unlimited
 	Me        string
 	People    pages.Names
 	Verdicts  []string
@@ -408,7 +408,7 @@ func (p *checkPage) deciding(e concordat.Evidence) *decidingWording {
 	return d
 }
 
-// MayCount reports whether the passage counts only by a person's decision.
+// MayCount reports whether the passage counts only if a person decides so.
 func (p passageTools) MayCount() bool {
 	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
 		concordat.ExcludedUndecided, concordat.ExcludedQuote, concordat.ExcludedGroup}, p.Evidence.Excluded)

@@ -127,7 +127,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.Click(`button[value="include-passage"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#comment-3`, chromedp.ByQuery),
 		)
-		// By the keyboard alone: the number of an open passage leads to its decisions, and an undo returns to the passage.
+		// With the keyboard alone, the number of an open passage leads to its decisions, and an undo returns to the passage.
 		run(
 			chromedp.Navigate(d.URL+"/checks/long"),
 			chromedp.WaitReady("#sheet-2", chromedp.ByQuery),

@@ -134,7 +134,7 @@ func headline(page string) string {
 	return s
 }
 
-// TestNextBestSourceSurfaces excludes sources in each way, finds the next best in their place, and includes them again.
+// TestNextBestSourceSurfaces excludes sources in each way, finds the next best sources in their place, and includes them again.
 func TestNextBestSourceSurfaces(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -12,8 +12,8 @@ import (
 	"concordat/store"
 )
 
-// TestReportCache: each reader gets the requested report, whatever is evicted in between and however many read at the same time, and the
-// cache stays within its limit.
+// TestReportCache: each reader gets the requested report, whatever is evicted in between and however many people read at the same time,
+// and the cache stays within its limit.
 func TestReportCache(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

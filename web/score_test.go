@@ -11,7 +11,7 @@ import (
 	"concordat/web"
 )
 
-// TestListShowsShares: the list of checks shows the share of each that counts under the current rules, to users who may see it.
+// TestListShowsShares: the list of checks shows each check's counted share under the current rules, to users who may see it.
 func TestListShowsShares(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = web.Policy{See: web.SeeNothing} })

@@ -372,7 +372,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	return checkPurpose(j.Purpose, whom)
 }
 
-// ruleWishes reads from a form what does not count and what is not shown. Only people who review checks can choose this.
+// ruleWishes reads the rules and the excluded documents from a form. Only people who review checks can choose them.
 func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {

@@ -157,7 +157,7 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 }
 
 // FileName returns the name under which the file of a check was submitted, including its path within an archive, or "" for pasted text or
-// if unknown.
+// an unknown name.
 func FileName(t store.Task) string {
 	var j site.Job
 	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Name == "text" {

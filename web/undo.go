@@ -181,7 +181,7 @@ type noted struct {
 	Edited  time.Time // zero if it was not edited
 	Who     string    // name of its author
 	Own     bool      // the visitor's own comment, which the visitor can change
-	Where   string    // its location on the page, to which the form returns; empty among all notes
+	Where   string    // its location on the page, to which the form returns; empty in the list of all notes
 }
 
 // noted returns the note in the form shown on pages.

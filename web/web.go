@@ -87,7 +87,7 @@ type Options struct {
 	Keystore admin.Keystore          // the site's signing keys; if nil, the pages show none
 	Nodes    admin.Nodes             // the machines of the site; nil on a site of one machine
 	Settings settings.Control        // if nil, the pages show no settings
-	Meaning  settings.MeaningControl // if nil, commands change how rewritten text is found
+	Meaning  settings.MeaningControl // if nil, only commands can change how rewritten text is found
 	Joining  *partners.Joining       // if nil, partners are added with commands
 	// Batches runs batches of documents and scheduled rechecks; if nil, there are none.
 	Batches *batch.Queue

@@ -174,7 +174,7 @@ func (o operation) huma() huma.Operation {
 	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: web.APIPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // body already read
+		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // the body has been read
 
 }
 

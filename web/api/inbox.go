@@ -106,7 +106,7 @@ type notificationInput struct {
 	ID string `path:"id" maxLength:"64"`
 }
 
-// notification is a notification in the form in which it was received.
+// notification is a notification as it was received.
 type notification json.RawMessage
 
 // MarshalJSON returns the notification unchanged.

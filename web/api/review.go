@@ -47,7 +47,7 @@ func (w api) apiOfReviews(a huma.API) {
 // sourceActions are the actions of change-rules that concern a source.
 var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work", "dismiss-own-work"}
 
-// rulesNeeds returns, for each action of change-rules, a schema of the fields that it needs.
+// rulesNeeds returns, for each action of change-rules, a schema of its required fields.
 func rulesNeeds() []*huma.Schema {
 	var out []*huma.Schema
 	for _, action := range []string{"set", "undo", "include-passage", "uncount-wording", "template-passage", "clear-templates"} {

@@ -176,7 +176,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxWords], "")
 }
 
-// without returns the notification without its @context, as repeated in answers.
+// without returns the notification without its @context, as answers repeat it.
 func without(body []byte) json.RawMessage {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {

@@ -143,7 +143,7 @@ func (r *repository) offer(id string, change ...func(map[string]any)) map[string
 	return a
 }
 
-// object sets the address of a text, or only that of a page.
+// object sets the address of a page and, if item is not empty, of its text.
 func object(page, item string) func(map[string]any) {
 	return func(a map[string]any) {
 		o := map[string]any{"id": page, "type": []string{"Page", "sorg:AboutPage"}}

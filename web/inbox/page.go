@@ -54,7 +54,7 @@ type inboxPage struct {
 	People    pages.Names
 	Address   string // address of the inbox; empty if the site has no inbox
 	MayChange bool
-	Next      int64 // Seq below which the next page begins; 0 on the last page
+	Next      int64 // start the next page below this Seq; 0 on the last page
 }
 
 func (d *Inbox) page(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {

@@ -29,7 +29,7 @@ const (
 	acceptAny = "application/pdf, */*;q=0.5"
 )
 
-// textsOf returns the possible addresses of the text: those in the request, followed by the page of the work.
+// textsOf returns the possible addresses of the text: the addresses in the request, followed by the work's page.
 func textsOf(a activity) (out []thing) {
 	for _, t := range append(a.Object.Items, a.Object) {
 		if isWeb(t.ID) {

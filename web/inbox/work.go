@@ -137,7 +137,7 @@ func (d *Inbox) stepNotification(ctx context.Context) bool {
 	return true
 }
 
-// outcome explains to the sender why a request was abandoned. Only administrators get details of problems of the site itself.
+// outcome explains to the sender why a request was abandoned. Only administrators get details of the site's own problems.
 func outcome(err error) string {
 	unfetched := (*fetchError)(nil)
 	switch {

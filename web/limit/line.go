@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Line runs a few expensive operations at a time while a few more wait. The waiter with the lowest rank is next; among equal ranks, the
-// first to arrive. If the line is full, the waiter with the highest rank is rejected, so that a first try does not wait behind hundreds
-// of guesses. It is safe for concurrent use.
+// Line runs a few expensive operations at a time while a few more wait. The next waiter is the one with the lowest rank or, among equal
+// ranks, the first to arrive. If the line is full, the waiter with the highest rank is rejected, so that a first try does not wait behind
+// hundreds of guesses. It is safe for concurrent use.
 type Line struct {
 	Running, Waiting int // maximum numbers
 

@@ -11,7 +11,7 @@ import (
 // Proxies are the proxies trusted to state a caller's address.
 type Proxies []netip.Prefix
 
-// Trusts reports whether the address is that of one of the proxies.
+// Trusts reports whether the address belongs to one of the proxies.
 func (p Proxies) Trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })
 }

@@ -121,7 +121,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestKeysChange: a new key of the platform is found, and guesses by forgers do not cause a request each.
+// TestKeysChange: a new key of the platform is found, and forgers' guesses do not each cause a request.
 func TestKeysChange(t *testing.T) {
 	p := ltitest.New(t)
 	now := time.Now()

@@ -36,7 +36,7 @@ var errConflict = errors.Join(concordat.ErrChanged, concordat.ErrInvalid)
 // concordat.ErrChanged and concordat.ErrInvalid.
 func Conflict(key string, args ...any) error { return &Error{errConflict, key, args} }
 
-// Refused returns an error that refuses a request that the visitor is not allowed to make, with a reason for people.
+// Refused returns an error for a request that the visitor may not make, with a reason for people.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
 
 // Reason explains an error in language l if a translation exists, and otherwise in English. in is the language of the explanation.

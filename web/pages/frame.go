@@ -126,7 +126,7 @@ type Auditor struct {
 	Logger *slog.Logger
 }
 
-// Audit records an action that changes nothing, for example reading or a refusal. If the entry cannot be written, the failure is logged
+// Audit records an action that changes nothing, for example a reading or a refusal. If the entry cannot be written, the failure is logged
 // and the page is shown anyway. A change is recorded in its own transaction: by Change, or by the entries passed to queues, batches and
 // the eraser. An action that changes something outside the store is recorded beforehand.
 func (a Auditor) Audit(ctx context.Context, actor, action string, detail map[string]any) {

@@ -344,7 +344,7 @@ func TestSubmission(t *testing.T) {
 	c.send(http.StatusBadRequest, c.Submission("u1", nil, essay))
 }
 
-// TestLearners: if the site allows it, learners see their own work and no other.
+// TestLearners: if the site allows it, learners see only their own work.
 func TestLearners(t *testing.T) {
 	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
@@ -566,7 +566,7 @@ func TestLaunchAttacks(t *testing.T) {
 	if got := status(b, with("/message_type", "LtiStartProctoring"), nil); got != http.StatusBadRequest {
 		t.Errorf("another message: %d", got)
 	}
-	// One answer, once, in the browser that requested it.
+	// An answer works once, in the browser that requested it.
 	at, form := c.Leave(b, c.loginURL(), link)
 	send := func(b *http.Client) (int, string) {
 		t.Helper()

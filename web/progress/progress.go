@@ -52,7 +52,7 @@ type Reader struct{ o Options }
 // NewReader returns a reader of a site's progress.
 func NewReader(o Options) *Reader { return &Reader{o} }
 
-// For returns the progress of checks in words of a language, and names only checks that the visitor may see.
+// For returns the progress of checks in the given language, and names only checks that the visitor may see.
 func (r *Reader) For(v *pages.Visitor, l message.Language) *Way { return &Way{r: r, v: v, l: l} }
 
 // Way prepares the progress of an unfinished check for display.
@@ -150,7 +150,7 @@ func (o *Way) waits(ctx context.Context, t store.Task) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// busy lists the checks in progress. It only counts checks that the visitor may not see.
+// busy lists the checks in progress. Checks that the visitor may not see are counted but not named.
 func (o *Way) busy(ctx context.Context, running []concordat.TaskID) string {
 	var out []string
 	others := 0

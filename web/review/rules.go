@@ -170,7 +170,7 @@ func (w *Reviews) wordingRules(v *pages.Visitor, rules report.Rules, f url.Value
 	return rules, place + ": " + why, nil
 }
 
-// leadRules records a decision about a lead: it counts, it is not a lead, or undecided.
+// leadRules records a decision that a lead counts, is not a lead, or is undecided again.
 func (w *Reviews) leadRules(ctx context.Context, v *pages.Visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	at, err := SpanOf(f)

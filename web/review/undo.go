@@ -123,7 +123,7 @@ func PlaceOf(subject string) (at concordat.Span, why string, ok bool) {
 	return concordat.Span{Start: start, End: end}, why, ok && err == nil && err2 == nil
 }
 
-// Place returns where the report shows a change: the start of a passage or, if the change is about none, the id of an element.
+// Place returns where the report shows a change: the start of a passage or, if the change does not concern one, the id of an element.
 func (c Change) Place() (start, id string) {
 	switch at, _, ok := PlaceOf(c.Subject); {
 	case ok:

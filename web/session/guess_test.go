@@ -151,9 +151,9 @@ func TestGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// TestKnownBrowser: a user whose browser has signed in before can sign in while as many addresses guess at as many accounts, none of
-// which counts against another, and after strangers have exhausted the account's tries. A browser that only appears to be known cannot,
-// and a known browser allows no more guesses than an address.
+// TestKnownBrowser: a user whose browser has signed in before can sign in while 300 addresses guess at 300 accounts, so that no limit
+// applies, and after strangers have exhausted the account's tries. A browser that only appears to be known cannot, and a known browser
+// allows no more guesses than an address.
 func TestKnownBrowser(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

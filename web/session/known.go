@@ -30,7 +30,7 @@ func (s *Sessions) knownCookie() string {
 
 // knownMark computes a MAC of an account and a time. Its key depends on the account's password, so the mark becomes invalid when the
 // password changes. The key is derived from the salted hash of the password, which does not otherwise leave the store, so the mark does
-// not help to guess the password.
+// not help anyone guess the password.
 func knownMark(a *store.Account, until int64) string {
 	key := sha256.Sum256([]byte("concordat known browser 1\x00" + a.Password))
 	mac := hmac.New(sha256.New, key[:])

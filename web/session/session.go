@@ -122,5 +122,5 @@ func HashText(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// EqualText reports whether a and b are equal, in a time that depends only on their lengths.
+// EqualText reports whether a and b are equal, in time that depends only on their lengths.
 func EqualText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

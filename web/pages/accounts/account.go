@@ -113,7 +113,7 @@ func (w Accounts) endSessions(rw http.ResponseWriter, r *http.Request, v *pages.
 	http.Redirect(rw, r, "/account#sessions", http.StatusSeeOther)
 }
 
-// changePassword checks the present password, sets a new one, and signs out all other browsers.
+// changePassword checks the current password, sets a new one, and signs out all other browsers.
 func (w Accounts) changePassword(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	if err := pages.ParseForm(rw, r); err != nil {
 		w.frame.Fail(rw, r, v, err)

@@ -206,7 +206,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 }
 
 // check verifies an identity token (OpenID Connect Core 1.0, section 3.1.3.7). The library verifies the signature with an asymmetric
-// algorithm, the issuer and the audience; check verifies times, authorised party and nonce.
+// algorithm, the issuer and the audience; check verifies the times, the authorised party and the nonce.
 func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, now time.Time) (*identity, error) {
 	t, err := d.verifier.Verify(ctx, raw)
 	if err != nil {

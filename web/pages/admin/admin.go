@@ -27,7 +27,7 @@ type Machine interface {
 	Health(ctx context.Context) []HealthPart
 }
 
-// Options configures the pages. If Machine, Keystore or Nodes is nil, the pages omit what depends on it.
+// Options configures the pages. If Machine, Keystore or Nodes is nil, the pages omit the data that depends on it.
 type Options struct {
 	Store    *store.DB
 	Queue    *site.Queue

@@ -67,7 +67,7 @@ func (w Admin) exportRoot(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 	_, _ = rw.Write(b) // a disconnected visitor can repeat the request
 }
 
-// putOffRoot records that the root key was not exported.
+// putOffRoot records that the visitor does not want to export the root key.
 func (w Admin) putOffRoot(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ErrNoProcess
 	if w.o.Keystore != nil {

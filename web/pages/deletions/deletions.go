@@ -145,7 +145,7 @@ type Now struct {
 	MayOpen bool
 }
 
-// Just returns the deletion that the visitor has just requested, if the address of a list says so.
+// Just returns the deletion that the visitor has just requested, if a list's address identifies it.
 func (w Deletions) Just(r *http.Request, v *pages.Visitor) (d Now, err error) {
 	id := r.URL.Query().Get("deleted")
 	if id == "" {

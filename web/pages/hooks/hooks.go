@@ -82,7 +82,7 @@ func (w Hooks) Update(ctx context.Context, v *pages.Visitor, h store.Hook) error
 	return pages.Change(ctx, w.o.Store, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.Webhooks.UpdateHook(ctx, h) })
 }
 
-// Rotate replaces the secret of a webhook; the old secret also signs for formerSecretTime.
+// Rotate replaces the secret of a webhook; the old secret also signs deliveries for formerSecretTime.
 func (w Hooks) Rotate(ctx context.Context, v *pages.Visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
 	err := pages.Change(ctx, w.o.Store, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {

@@ -103,7 +103,7 @@ func (w Libraries) listDocuments(ctx context.Context, r *http.Request, lib conco
 type additionCounts struct {
 	Files                   int // number of files
 	Added, Replaced, Same   int // numbers of documents
-	Failed, Waiting, Faulty int // files that failed or are still to be read; Faulty counts unreadable members of archives
+	Failed, Waiting, Faulty int // files that failed or have not been read; Faulty counts unreadable members of archives
 }
 
 // Unread returns the number of files and archive members that could not be read.

@@ -132,7 +132,7 @@ func (w Libraries) CreateLibrary(ctx context.Context, v *pages.Visitor, name, ti
 // Path returns the path of a library's page.
 func Path(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
-// Additions returns the batch name of tasks that add to a library.
+// Additions returns the batch name of tasks that add documents to a library.
 func Additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
 type libraryPage struct {

@@ -34,7 +34,7 @@ type Joining struct {
 // Self is this site as partners see it.
 type Self interface {
 	Standing(ctx context.Context) (Standing, error)
-	// SetAddress sets the address at which partners reach this site, and starts listening for partners if the site is not listening
+	// SetAddress sets the address that partners use to reach this site, and starts listening for partners if the site is not listening
 	// yet.
 	SetAddress(ctx context.Context, by, address, listen string) error
 }

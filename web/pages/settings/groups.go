@@ -185,7 +185,7 @@ func fieldOf(words settingWords, s Setting, typed url.Values) settingField {
 	return f
 }
 
-// ruleWords returns the words from which the rule with the given configuration key excludes some.
+// ruleWords returns the words that the rule with the given configuration key can exclude.
 func ruleWords(key string) []string {
 	for _, r := range report.RuleTable() {
 		if "report."+r.Name == key {

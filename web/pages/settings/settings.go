@@ -30,7 +30,7 @@ type Control interface {
 // Options configures the pages.
 type Options struct {
 	Control Control        // nil if there are no settings
-	Meaning MeaningControl // nil if commands change how rewritten text is found
+	Meaning MeaningControl // nil if only commands can change how rewritten text is found
 	Logger  *slog.Logger
 }
 

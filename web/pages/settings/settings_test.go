@@ -57,7 +57,7 @@ func TestSettingsAreChanged(t *testing.T) {
 }
 
 // TestSettingsInWords: the page shows settings in groups, shares as percentages, and booleans as checkboxes. A form's change is stored in
-// the configuration's format. Keys without a description are listed under all keys.
+// the configuration's format. Keys without a description are shown only in the list of all keys.
 func TestSettingsInWords(t *testing.T) {
 	t.Parallel()
 	s := &webtest.Settable{Values: map[string]string{"site.title": "North", "check.threshold": "0.3", "check.short": "true",
@@ -112,7 +112,7 @@ func TestSettingsInWords(t *testing.T) {
 	}
 }
 
-// kindsBut returns the kinds of match in the table of rules except some.
+// kindsBut returns the kinds of match in the table of rules except the given ones.
 func kindsBut(some ...string) (out []string) {
 	for _, r := range report.RuleTable() {
 		if r.Name == "exclude_kinds" {
