@@ -51,7 +51,7 @@ func leadBatch(t *testing.T, d *webtest.Site) string {
 }
 
 // TestBatchLeadPages: a batch's leads are listed apart from its pairs, with both texts and a side-by-side view. An officer decides on a
-// lead in both reports, with a reason, and undoes the decision. Tables and the API show it.
+// lead in both reports, with a reason, and undoes the decision. The tables and the API show it.
 func TestBatchLeadPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

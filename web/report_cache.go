@@ -35,7 +35,7 @@ type reportCache struct {
 	most    int             // maximum number of bytes
 }
 
-// cachedReport is the findings of one task.
+// cachedReport contains the findings of one task.
 type cachedReport struct {
 	task  concordat.TaskID
 	bytes int // guarded by the cache's mu

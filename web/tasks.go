@@ -185,7 +185,7 @@ func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
 // seenName is pages.Visible for templates; it accepts names of any type.
 func seenName(name any) string { return pages.Visible(fmt.Sprint(name)) }
 
-// shareBar returns a bar whose length shows a share, 0 to 1. Its number is next to it.
+// shareBar returns a bar whose length shows a share, 0 to 1. The number is shown next to it.
 func shareBar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
 		100*min(1, max(0, share))))

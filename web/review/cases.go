@@ -222,7 +222,7 @@ func (w *Reviews) AddCase(ctx context.Context, v *pages.Visitor, t store.Task, l
 	return w.enqueueCase(ctx, v, t, lib, func(*store.DB) error { return nil })
 }
 
-// enqueueCase queues a task that adds the submission of a case to a library. It first calls also, in the same transaction.
+// enqueueCase queues a task that adds the submission of a case to a library. In the same transaction, it first calls the function also.
 func (w *Reviews) enqueueCase(ctx context.Context, v *pages.Visitor, t store.Task, lib concordat.LibraryID,
 	also func(*store.DB) error) error {
 	origin, err := w.caseOrigin(ctx, t)

@@ -169,7 +169,7 @@ func (librarySettings) Limits() []string {
 		"lead_sentences", "lead_documents"}
 }
 
-// addition is a task that adds to a library.
+// addition is a task that adds documents to a library.
 type addition struct {
 	store.Task
 	Now     progress.Shown
