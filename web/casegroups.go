@@ -27,7 +27,7 @@ type caseGroup struct {
 	Figures bool
 }
 
-// groups returns the batches and archives to which listed tasks belong, by task.
+// groups maps the listed tasks to their batches and archives.
 func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
 	out := map[concordat.TaskID]*caseGroup{}
 	var batches, archives []string

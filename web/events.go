@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// heartBeat is the interval at which something is sent on a silent connection to keep it open.
+	// heartBeat is how often something is sent on a silent connection to keep it open.
 	heartBeat = 15 * time.Second
 	// QueueBeat is how often the queue position of a watched check is updated.
 	QueueBeat = 3 * time.Second

@@ -65,7 +65,7 @@ func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
 // Connections returns the numbers of connections that a listener from Web.Listener counts.
 func Connections(l net.Listener) (known, strange int) { return l.(*limit.Listener).Counts() }
 
-// StatusOf returns the statuses with which a page and the API answer an error, the type of the API's problem, and the page.
+// StatusOf returns the answers to an error: the status of the page, the status from the API, the type of the API's problem, and the page.
 func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
 	rec := httptest.NewRecorder()
 	w.Fail(rec, httptest.NewRequest(http.MethodGet, "/", nil), nil, err)

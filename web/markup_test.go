@@ -69,7 +69,7 @@ func markupFaults(page string) (faults []string) {
 	}
 }
 
-// attributeFaults returns the faults of a start tag, and records the IDs that it defines and those to which it refers.
+// attributeFaults returns the faults of a start tag, and records the IDs that it defines and refers to.
 func attributeFaults(token html.Token, ids, wanted map[string]bool) (faults []string) {
 	for _, a := range token.Attr {
 		switch a.Key {

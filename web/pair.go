@@ -35,7 +35,7 @@ type pairPage struct {
 	People        pages.Names        // names of the people behind the events
 	MayReview     bool
 	Verdicts      []string
-	Before        int // position at which the previous part begins
+	Before        int // position where the previous part begins
 }
 
 // pairSide is one document of a pair.
@@ -66,7 +66,7 @@ func (p *pairPage) Address() string {
 	return "/batches/" + p.ID + "/pairs/" + strconv.Itoa(p.First.Number+1) + "/" + strconv.Itoa(p.Second.Number+1)
 }
 
-// Back returns the address with the filter, to which forms return.
+// Back returns the address with the filter; forms return to it.
 func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() }
 
 // wholePair is the maximum size of both texts together, in bytes, for showing them completely.

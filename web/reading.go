@@ -120,7 +120,7 @@ type Comparison struct {
 	Place  string
 	Rank   int
 	Whole  bool          // the source's whole text is shown, not only passages
-	Before int           // position at which the previous part begins
+	Before int           // position where the previous part begins
 	Shown  concordat.Ref // the text that is shown; a source's work can have several texts
 	Others []otherText   // texts that contain other passages
 }

@@ -97,7 +97,7 @@ func (w checkPages) Requests(ctx context.Context, state, after string, limit int
 	return out, next, nil
 }
 
-// waiting returns the number of partners' requests on which the visitor may decide, at most requestsOnPage.
+// waiting returns the number of partners' requests that the visitor may decide, at most requestsOnPage.
 func (w *Web) waiting(ctx context.Context, v *Visitor) int {
 	if v == nil || !v.MayReview() || w.o.Answers == nil {
 		return 0
@@ -305,7 +305,7 @@ type AskPassages struct {
 	Lead            string           // number of a partner's possible lead whose passages are requested; empty to request passages at At
 	Partner         concordat.SiteID // empty for all partners with sources
 	Level           concordat.Show   // ShowOverlap or ShowPassage
-	Reason, Contact string           // required for ShowPassage, about which a person decides
+	Reason, Contact string           // required for ShowPassage, which needs a person's decision
 	Refresh         bool             // only update the state of pending requests
 }
 

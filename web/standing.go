@@ -17,7 +17,7 @@ import (
 // standingPages lets officers watch checks: later documents that match raise an alert.
 type standingPages struct{ web *Web }
 
-// WatchedCheck is a check with which later documents are compared.
+// WatchedCheck is a check that later documents are compared with.
 type WatchedCheck struct {
 	Task     concordat.TaskID
 	Title    string

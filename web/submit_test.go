@@ -217,8 +217,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestOneSubmission: files that form one submission get one check with one report, in which each is a section. All of them are kept, and
-// an unreadable part fails the whole submission and is named.
+// TestOneSubmission: files that form one submission get one check, whose report has a section for each. All of them are kept, and an
+// unreadable part fails the whole submission and is named.
 func TestOneSubmission(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

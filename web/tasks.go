@@ -51,7 +51,7 @@ type checksPage struct {
 	Views            []caseLink
 	Reviewers        []string // accounts to which checks can be assigned; nil if the visitor does not review
 	People           pages.Names
-	List             string // the query of the list, to which forms return
+	List             string // the list's query; forms return to it
 	Busy             bool   // some checks have not ended
 	Deleted          deletions.Now
 	// MayAdd reports whether the visitor may add documents to libraries.

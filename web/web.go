@@ -221,8 +221,8 @@ func New(o Options) (*Web, error) {
 	return w, nil
 }
 
-// UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns: platforms send
-// people there, and the signature of each request is verified. It must be called before the first request.
+// UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns, because
+// platforms send people there and the signature of each request is verified. It must be called before the first request.
 func (w *Web) UsePlatforms(foreign ...string) {
 	w.platforms = true
 	for _, pattern := range foreign {
@@ -369,7 +369,7 @@ type frame struct {
 	Site     string
 	Title    string // message key
 	Path     string
-	Next     string   // address at which the page can be reloaded, for example in another language
+	Next     string   // address for reloading the page, for example in another language
 	Visitor  *Visitor // nil if the visitor has not signed in
 	LTI      bool     // learning platforms are used
 	Idle     []string // places omitted from the navigation
@@ -398,7 +398,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	static.Send(rw, r, code, b.Bytes())
 }
 
-// rereadAt returns the address at which the answer to r can be reloaded.
+// rereadAt returns the address for reloading the answer to r.
 func rereadAt(r *http.Request) string {
 	if r.Method == http.MethodGet {
 		return r.URL.RequestURI()

@@ -20,7 +20,7 @@ import (
 
 // Options configures the inbox.
 type Options struct {
-	// Poll is the interval at which checks and answers are polled; the default is 2 s.
+	// Poll is the polling interval for checks and answers; the default is 2 s.
 	Poll time.Duration
 	// Retry is the wait before the first retry after a failure; each further wait is three times as long. The default is 10 s.
 	Retry time.Duration
@@ -232,7 +232,7 @@ func aboutOf(n store.Notification) json.RawMessage {
 	return all.Object
 }
 
-// encoded encodes a value for which encoding cannot fail.
+// encoded encodes a value whose encoding cannot fail.
 func encoded(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {

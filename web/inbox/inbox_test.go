@@ -59,7 +59,7 @@ func newRepository(t *testing.T) *repository {
 		case "/paper/1/text.txt":
 			rw.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(rw, webtest.Folios)
-		case "/bitstreams/7/content": // in the form in which repositories serve files
+		case "/bitstreams/7/content": // as repositories serve files
 			rw.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = io.WriteString(rw, webtest.Folios)
 		case "/picture":
@@ -273,7 +273,7 @@ func TestInboxChecks(t *testing.T) {
 }
 
 // validate checks the site's messages with another implementation of the protocol (coarnotify on PyPI), if CONCORDAT_COARNOTIFY is the
-// path of a Python in which it is installed.
+// path of a Python that has it installed.
 func validate(t *testing.T, all [][]byte) {
 	t.Helper()
 	python := os.Getenv("CONCORDAT_COARNOTIFY")

@@ -54,7 +54,7 @@ type heldConn struct {
 	meet bool          // it is a known caller's; guarded by l.mu
 }
 
-// tellEvery is the interval at which closed connections are logged.
+// tellEvery is how often closed connections are logged.
 const tellEvery = time.Minute
 
 // Accept implements net.Listener.

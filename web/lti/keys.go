@@ -88,7 +88,7 @@ func (k *Keys) assertion(p *Platform, now time.Time) (string, error) {
 type Item struct {
 	Title, Text string
 	Custom      map[string]string
-	ReportURL   string // address at which reports open
+	ReportURL   string // address for opening reports
 }
 
 // DeepLinkingResponse returns the signed answer to a deep linking request, with at most one item (Deep Linking 2.0, section 4.5).

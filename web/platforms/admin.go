@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// purposeLTI is the purpose of a single-use link with which a platform registers itself.
+	// purposeLTI is the purpose of a single-use link for a platform to register itself.
 	purposeLTI   store.Purpose = "lti"
 	registerTime               = 24 * time.Hour
 	// recentAssets is the number of files from platforms on the page.
@@ -31,7 +31,7 @@ type platformsPage struct {
 	Platforms []store.LTIPlatform
 	Assets    []store.LTIAsset
 	Tool      lti.Tool
-	Link      string // link with which a platform registers itself; shown only once
+	Link      string // link for a platform to register itself; shown only once
 	Problem   string
 	Form      url.Values
 }

@@ -132,7 +132,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 	return nil
 }
 
-// customProcessor is the parameter with which a platform refers to the choices for an activity.
+// customProcessor is the parameter that a platform uses to refer to the choices for an activity.
 const customProcessor = "concordat_processor"
 
 // choices are a teacher's settings for an activity.

@@ -30,11 +30,11 @@ type Options struct {
 	Threshold float64
 	// Retry is the wait before the first retry after a failure; each further wait is twice as long. The default is 10 s.
 	Retry time.Duration
-	// Poll is the interval at which checks are polled; the default is 2 s.
+	// Poll is the polling interval for checks; the default is 2 s.
 	Poll time.Duration
 }
 
-// foreign lists the pages of this site to which forms on platforms submit.
+// foreign lists the pages of this site that receive forms from platforms.
 var foreign = []string{"POST /lti/login", "POST /lti/launch"}
 
 const (

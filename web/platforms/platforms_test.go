@@ -204,7 +204,7 @@ func review(asset, user, role string) map[string]any {
 		"/assetreport_type": "originality", "/for_user": map[string]any{"user_id": user}, "/activity": map[string]any{"id": "activity-1"}}
 }
 
-// open performs a launch and returns the page on which it ends.
+// open performs a launch and returns the final page.
 func (c *course) open(b *http.Client, claims map[string]any, want int) (page string, at *url.URL) {
 	c.t.Helper()
 	resp := c.Launch(b, c.loginURL(), claims, nil)

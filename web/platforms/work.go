@@ -208,7 +208,7 @@ var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "app
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",
 	"application/zip": ".zip"}
 
-// follow reports to the platform that the check is in progress, or its result.
+// follow reports to the platform either the result of the check or that it is still in progress.
 func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	r, over, err := d.outcome(ctx, a)
 	switch {

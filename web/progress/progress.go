@@ -97,7 +97,7 @@ func (o *Way) progressOf(ctx context.Context, t store.Task, e site.Event) Shown 
 	return p
 }
 
-// units are the message keys of the units in which stages are measured. Stages without a unit have no progress between start and end.
+// units contains the message key of each stage's unit. Stages without a unit have no progress between start and end.
 var units = map[string]string{"match": "unit.sentences", "search": "unit.windows", "align": "unit.documents",
 	"partner": "unit.partners", site.StageAdd: "unit.documents"}
 

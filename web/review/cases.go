@@ -105,7 +105,7 @@ type CaseLibrary struct {
 	Choices []store.Library
 }
 
-// caseOrigin returns the check with which a case began: t itself unless it is a recheck.
+// caseOrigin returns the check that began a case, which is t itself unless t is a recheck.
 func (w *Reviews) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, error) {
 	var j site.Job
 	if len(t.Request) > 0 {

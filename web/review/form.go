@@ -180,7 +180,7 @@ func unticked[T ~string](f url.Values, name string, before []T) []T {
 	return out
 }
 
-// RuleForm returns the form from which ReadRules reads the rules for a whole report; an optional rule is omitted if its value is 0.
+// RuleForm returns the form that ReadRules reads; an optional rule is omitted if its value is 0.
 func RuleForm(rules report.Rules) url.Values {
 	f := url.Values{}
 	for _, r := range report.RuleTable() {

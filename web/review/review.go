@@ -1,5 +1,5 @@
-// Package review contains people's decisions about checks: what counts in a report, comments, verdicts and sign-offs, who reviews a check,
-// and in which library its submission is kept. Pages and the API share it. Start with Reviews.
+// Package review contains people's decisions about checks: what counts in a report, comments, verdicts and sign-offs, who reviews a
+// check, and which library keeps its submission. Pages and the API share it. Start with Reviews.
 package review
 
 import (
@@ -64,7 +64,7 @@ type Review struct {
 	Assigned, Due string
 	// Touched reports whether someone at the site has made a decision about the check.
 	Touched bool
-	// Edited contains the times at which comments were changed, by comment number.
+	// Edited contains the times of changes to comments, by comment number.
 	Edited map[int]time.Time
 	// Handling lists the changes of reviewer, due date, library and comments, oldest first.
 	Handling []store.Review

@@ -18,9 +18,9 @@ import (
 // knownTime is how long a browser remains known after a sign-in.
 const knownTime = 90 * 24 * time.Hour
 
-// knownCookie returns the name of the cookie that marks a browser in which someone has signed in. It does not sign anyone in. A password
-// from a known browser is tried before strangers' passwords, and strangers who guess passwords cannot lock the account for this browser
-// (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
+// knownCookie returns the name of the cookie that marks a browser from which someone has signed in. The cookie itself signs no one in. A
+// password from a known browser is tried before strangers' passwords, and strangers who guess passwords cannot lock the account for this
+// browser (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
 func (s *Sessions) knownCookie() string {
 	if s.o.Secure {
 		return "__Host-known"
@@ -50,7 +50,7 @@ func (s *Sessions) remember(rw http.ResponseWriter, r *http.Request, account str
 	return nil
 }
 
-// knownAs returns the mark by which the account recognises the browser, or "" if there is none.
+// knownAs returns the mark that identifies the browser to the account, or "" if there is none.
 func (s *Sessions) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
 	c, err := r.Cookie(s.knownCookie())
 	if err != nil {

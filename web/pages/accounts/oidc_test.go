@@ -337,7 +337,7 @@ func TestProviderState(t *testing.T) {
 		}
 		return u
 	}
-	// begin starts a sign-in at the provider and returns the path to which the browser returns.
+	// begin starts a sign-in at the provider and returns the path that the provider sends the browser back to.
 	begin := func(who *webtest.Person, at *idp, name string) string {
 		t.Helper()
 		to := location(who, "/login/oidc/"+name)

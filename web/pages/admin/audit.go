@@ -29,7 +29,7 @@ type auditPage struct {
 	Entries                 []store.AuditEntry
 	Older                   string // address of the next page; empty on the last page
 	Head                    store.AuditHead
-	Verified                *store.AuditHead // last entry up to which the chain was verified
+	Verified                *store.AuditHead // last entry in the verified part of the chain
 	Broken                  string           // where the chain is broken; empty if it is intact
 }
 

@@ -11,7 +11,7 @@ import (
 	"concordat/web/pages"
 )
 
-// Keys describes the keys with which the site signs its publications.
+// Keys describes the keys that sign the site's publications.
 type Keys struct {
 	Made        bool      // the site has keys
 	Identity    string    // identity under which other sites know this one

@@ -36,12 +36,12 @@ type onePartnerPage struct {
 	Done            string // message key of the latest action
 }
 
-// Common returns the federations to which both sites belong.
+// Common returns the federations that both sites belong to.
 func (p onePartnerPage) Common() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Has(p.Partner.Site) })
 }
 
-// ToAdd returns the federations of this site to which the partner does not belong yet.
+// ToAdd returns the federations of this site that the partner does not belong to yet.
 func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }
