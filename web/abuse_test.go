@@ -342,7 +342,7 @@ func TestStreams(t *testing.T) {
 	p.Get(path, http.StatusTooManyRequests)
 }
 
-// TestArchives: the members of an archive are charged, and an archive with more members than may wait is rejected.
+// TestArchives: the members of an archive are charged, and an archive with more members than may be queued is rejected.
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, false, func(o *web.Options) {

@@ -267,7 +267,7 @@ func TestBatchByKeyboard(t *testing.T) {
 	ctx, complaints := webtest.Browser(t, d.URL, 1200)
 	dir := t.TempDir()
 	var files []string
-	// The order matters: documents are numbered in the order of submission, and the link of a pair contains the numbers.
+	// The order matters because documents are numbered in the order of submission, and the link of a pair contains the numbers.
 	for _, f := range [][2]string{{"a.txt", ledger + webtest.Folios}, {"b.txt", keeper + ledger}} {
 		path := filepath.Join(dir, f[0])
 		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {

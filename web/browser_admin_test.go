@@ -283,8 +283,8 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 	}
 }
 
-// TestOfficersSeeEachOther: an officer who reads a case sees another officer's actions without reloading: who acted, the score, the
-// verdict and the comments.
+// TestOfficersSeeEachOther: when another officer acts on a case, its reader sees who acted, the score, the verdict and the comments
+// without reloading.
 func TestOfficersSeeEachOther(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

@@ -117,7 +117,7 @@ func TestConnections(t *testing.T) {
 		slow(t, d, fmt.Sprint("127.0.1.", 1+i%50))
 	}
 	held("fifty addresses", most)
-	// Known users with many connections make room too: they keep at most half of all connections while strangers arrive.
+	// Known users with many connections make room too. They keep at most half of all connections while strangers arrive.
 	for i := range 2 * most {
 		look(from(t, fmt.Sprint("127.0.2.", 1+i%50), known.Jar), "/checks", http.StatusOK)
 	}

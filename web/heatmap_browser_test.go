@@ -99,7 +99,7 @@ func TestHeatMapNames(t *testing.T) {
 }
 
 // drawnBatch stores a finished batch of n documents, in which every second document shares a part with its predecessor. The documents
-// have the given dates in rotation: some include a time of day, and some are empty.
+// have the given dates in rotation. Some include a time of day, and some are empty.
 func drawnBatch(t *testing.T, d *webtest.Site, n int, dates ...string) (path string) {
 	t.Helper()
 	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())

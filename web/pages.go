@@ -100,7 +100,7 @@ func stretches(parts []site.Part, rep *report.Report) []stretch {
 	for _, s := range rep.Sections {
 		name := s.Name + "\n\n"
 		if s.Span.End > len(rep.Submission.Text) || !strings.HasPrefix(s.Span.In(rep.Submission.Text), name) {
-			continue // a section within a file: the text of a file follows its name
+			continue // a section within a file, since a file's text follows its name
 		}
 		for i, p := range parts {
 			if p.Name == s.Name && out[i].whole.Len() == 0 {

@@ -564,8 +564,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
-// walked returns the indices of the passages that the reader steps through: those that are not collapsed or, if all are collapsed, all
-// passages.
+// walked returns the indices of the passages that the reader steps through: the uncollapsed ones or, if all are collapsed, all of them.
 func walked(r *report.Report) (out []int) {
 	var all []int
 	for i, e := range r.Evidence {

@@ -14,7 +14,7 @@ import (
 	"concordat/web/pages"
 )
 
-// standingPages lets officers watch checks: later documents that match raise an alert.
+// standingPages lets officers watch checks. Later documents that match a watched check raise an alert.
 type standingPages struct{ web *Web }
 
 // WatchedCheck is a check that later documents are compared with.

@@ -19,7 +19,7 @@ import (
 type refusal struct {
 	is     func(error) bool
 	status int
-	kind   string // kind of the API's problem: the end of its type, which is stable
+	kind   string // kind of the API's problem, which is the stable end of its type
 	key    string // message key of the page
 }
 

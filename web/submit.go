@@ -23,7 +23,7 @@ import (
 	"concordat/web/review"
 )
 
-// uploadHandler processes the files of an upload: it checks them or adds them to a library.
+// uploadHandler processes the files of an upload, either checking them or adding them to a library.
 type uploadHandler struct {
 	hand func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error)
 	// show shows the form again and explains the rejection. done shows the page that follows the upload of several files.
@@ -116,7 +116,7 @@ type handedFault struct {
 	Why  string `json:"why"` // reason, with advice
 }
 
-// takeScript is like take for a script: it accepts each key once and answers in JSON.
+// takeScript is like take, but for a script. It accepts each key once and answers in JSON.
 func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	u, err := w.ReadUpload(rw, r, v)
 	var answer *handed

@@ -309,8 +309,8 @@ func TestOneSubmission(t *testing.T) {
 	}
 }
 
-// TestOneName: a document has the same name in the list, on its page, in every export and in the API: its title, with its file name next
-// to it; a title entered by a person takes precedence.
+// TestOneName: a document has the same name in the list, on its page, in every export and in the API. The name is its title, with its
+// file name next to it; a title entered by a person takes precedence.
 func TestOneName(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)

@@ -281,7 +281,8 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 }
 
-// ReportPolicy returns the Content-Security-Policy of a report page: it allows the report's own style and script, and no frame around it.
+// ReportPolicy returns the Content-Security-Policy of a report page, which allows the report's own style and script, and no frame around
+// it.
 func ReportPolicy() string { return html.Policy() + "; frame-ancestors 'none'" }
 
 // ReportHTML and ReportCSV write a report as a self-contained file, signed if the site has keys.

@@ -30,7 +30,7 @@ func (u *Upload) Field(name string) string {
 	return ""
 }
 
-// Read reads the form while it arrives: files are written to disk and never kept completely in memory. After an error it continues
+// Read reads the form while it arrives, writing files to disk so that they are never completely in memory. After an error it continues
 // reading, up to the size of one file, since a browser reads the answer only after it has sent everything.
 func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)

@@ -338,7 +338,7 @@ type access struct {
 	roles   []store.Role
 }
 
-// ContentPolicy is the Content-Security-Policy of a page: it allows resources of the site itself and nothing inline.
+// ContentPolicy is the Content-Security-Policy of a page, which allows the site's own resources and nothing inline.
 const ContentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Headers sets the headers of every answer, including those of other handlers at the same address.

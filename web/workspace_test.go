@@ -84,8 +84,8 @@ func TestTwoOfficers(t *testing.T) {
 	ada.Post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
 }
 
-// TestSameNumbers: after an exclusion, every view and export uses the earlier numbers of the remaining passages: the page, the JSON, the
-// CSV, the pages of the PDF, and each source next to the text, which also keeps its colour and letter.
+// TestSameNumbers: after an exclusion, the remaining passages keep their numbers on the page, in the JSON and the CSV, on the pages of
+// the PDF, and next to each source, which also keeps its colour and letter.
 func TestSameNumbers(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, true)

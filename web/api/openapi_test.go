@@ -129,7 +129,7 @@ func TestOpenAPIAccess(t *testing.T) {
 				_ = json.NewDecoder(resp.Body).Decode(&m) // some answers are not JSON
 				return resp.StatusCode, m.Detail
 			}
-			if method != "delete" && o.OperationID != "new-link" { // others change nothing: there is no such object, or no body
+			if method != "delete" && o.OperationID != "new-link" { // others change nothing, since there is no such object or no body
 				for role, p := range programs {
 					code, detail := ask(p)
 					refused := code == http.StatusForbidden && (strings.Contains(detail, "is not for the role") ||

@@ -36,7 +36,7 @@ func Named(_ huma.Context, _ string, v any) (any, error) {
 	return Brief(m), nil
 }
 
-// Brief shortens a problem in place: it keeps the first faults, omits values other than scalars, and truncates text from the request.
+// Brief shortens a problem in place. It keeps the first faults, omits values other than scalars, and truncates text from the request.
 func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	m.Detail = words(m.Detail, maxDetail)
 	if n := len(m.Errors); n > maxFaults {

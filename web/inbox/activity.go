@@ -157,8 +157,8 @@ func isWeb(s string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && len(s) <= maxURI
 }
 
-// below reports whether an address is within one of a token's origins: it has the same scheme, host and port, and its path begins with
-// all segments of the origin's path.
+// below reports whether an address is within one of a token's origins. It is if it has the same scheme, host and port, and its path
+// begins with all segments of the origin's path.
 func below(address string, origins []string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || strings.Contains(u.Path, "/../") || strings.HasSuffix(u.Path, "/..") {

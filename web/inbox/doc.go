@@ -4,6 +4,6 @@
 //
 // A sender is identified by its token. The addresses of the sender and its inbox must be below an address listed in the token; texts can
 // be at any public address. The sender learns whether its request was accepted and the address of the check, but nothing from the report.
-// The store records each step, so nothing is lost when a process ends: each text is checked once, and each answer is retried until it is
+// The store records each step, so nothing is lost when a process ends. Each text is checked once, and each answer is retried until it is
 // delivered or expires. Texts are fetched with the safeguards of package harvest/fetch.
 package inbox

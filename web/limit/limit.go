@@ -167,8 +167,8 @@ func (l *Limiter) Allow(key string, most int) error {
 	return nil
 }
 
-// Throttle slows down guessing. After a few failures it accepts no password for a while: for one account from one address, for one
-// account from all addresses, or for all accounts from one address.
+// Throttle slows down guessing. After a few failures it accepts no password for a while for one account from one address, for one account
+// from all addresses, or for all accounts from one address.
 type Throttle struct{ Limiter }
 
 const (

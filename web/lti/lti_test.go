@@ -145,7 +145,7 @@ func TestKeysChange(t *testing.T) {
 	now = now.Add(20 * time.Second)
 	verify(nil)
 	p.Fail("/jwks", 1)
-	now = now.Add(2 * time.Hour) // the keys are stale and the platform is down: they remain valid
+	now = now.Add(2 * time.Hour) // the keys are stale, but remain valid because the platform is down
 	if _, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(map[string]any{"iat": now.Unix(),
 		"exp": now.Add(time.Minute).Unix()}))); err != nil {
 		t.Error(err)

@@ -25,8 +25,8 @@ func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid
 // errAbsent combines two kinds of error: the named object does not exist, and the form that names it is wrong.
 var errAbsent = errors.Join(concordat.ErrNotFound, concordat.ErrInvalid)
 
-// Absent returns an error that rejects a reference to a missing object, with a reason for people. The error wraps concordat.ErrNotFound
-// and concordat.ErrInvalid: programs get the former, and a page shows the form again.
+// Absent returns an error that rejects a reference to a missing object, with a reason for people. The error wraps concordat.ErrNotFound,
+// for programs, and concordat.ErrInvalid, which makes a page show the form again.
 func Absent(key string, args ...any) error { return &Error{errAbsent, key, args} }
 
 // errConflict combines two kinds of error: the request contradicts the current state, and the form is wrong.

@@ -49,7 +49,7 @@ const (
 	sessionTime = 4 * time.Hour
 )
 
-// Tool makes the site what LTI calls a tool: it receives launches and notices from learning platforms, checks the files in them, and
+// Tool makes the site what LTI calls a tool. It receives launches and notices from learning platforms, checks the files in them, and
 // reports the results. It is safe for concurrent use.
 type Tool struct {
 	w      *web.Web

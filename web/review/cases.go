@@ -99,7 +99,7 @@ type CaseLibrary struct {
 	Title    string              // title of the library
 	Document concordat.DocumentID
 	Cause    store.Cause // why the addition failed
-	// MayAdd reports whether the submission may be added: the site's rule allows it, and the text is kept.
+	// MayAdd reports whether the site's rule allows the submission to be added and its text is kept.
 	MayAdd bool
 	// Choices are the libraries to which the submission may be added, the default first.
 	Choices []store.Library

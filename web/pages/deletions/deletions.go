@@ -238,7 +238,7 @@ func (w Deletions) EraseSome(ctx context.Context, v *pages.Visitor, reason strin
 	return err
 }
 
-// Erase deletes data on behalf of an authorised visitor: officers can delete checks, and administrators can delete documents.
+// Erase deletes data on behalf of an authorised visitor. Officers can delete checks, and administrators can delete documents.
 func (w Deletions) Erase(ctx context.Context, v *pages.Visitor, reason string, t retain.Target,
 	notes ...store.AuditNote) (*retain.Receipt, error) {
 	switch {

@@ -43,7 +43,7 @@ func New(frame pages.Frame, o Options) Hooks {
 	return w
 }
 
-// One returns a webhook if the visitor may see it: administrators may see all webhooks, and others only their own.
+// One returns a webhook if the visitor may see it. Administrators may see all webhooks, and others only their own.
 func (w Hooks) One(ctx context.Context, v *pages.Visitor, id string) (store.Hook, error) {
 	h, err := w.o.Store.Webhooks.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {

@@ -24,7 +24,7 @@ type reason string
 func (r reason) Error() string { return "details of " + string(r) }
 func (r reason) Why() string   { return string(r) }
 
-// scripted joins partners without a network: it records what the pages ask for, and fails if told to.
+// scripted joins partners without a network. It records what the pages ask for, and fails if told to.
 type scripted struct {
 	mu    sync.Mutex
 	fails error // returned by everything that changes something
