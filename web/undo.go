@@ -32,7 +32,7 @@ type notice struct {
 type notices struct {
 	Told   []notice
 	Latest int    // number of the latest note or change included; 0 if not stated
-	At     string // the reader's location, where an undo returns: "text", "pages" or "passage"
+	At     string // an undo returns to this place: "text", "pages" or "passage"
 	People pages.Names
 }
 
@@ -181,7 +181,7 @@ type noted struct {
 	Edited  time.Time // zero if it was not edited
 	Who     string    // name of its author
 	Own     bool      // the visitor's own comment, which the visitor can change
-	Where   string    // its location on the page, where the form returns; empty in the list of all notes
+	Where   string    // the form returns to this place on the page; empty in the list of all notes
 }
 
 // noted returns the note in the form shown on pages.
