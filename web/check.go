@@ -46,7 +46,7 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 	return len(l.Purposes) == 0 || slices.Contains(l.Purposes, anyPurpose) || slices.Contains(l.Purposes, purpose)
 }
 
-// checkPurpose rejects a purpose for which no selected library of a partner is open. The partner would report this only at the end of the
+// checkPurpose rejects a purpose if no selected library of a partner is open for it. The partner would report this only at the end of the
 // check. It skips partners that have not disclosed their libraries yet.
 func checkPurpose(purpose string, asked []pages.Partner) error {
 	for _, p := range asked {

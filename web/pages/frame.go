@@ -69,7 +69,7 @@ func Change(ctx context.Context, db *store.DB, by, action string, detail map[str
 }
 
 const (
-	// MaxForm bounds the part of a request without files, in bytes.
+	// MaxForm is the maximum size of a request apart from its files, in bytes.
 	MaxForm = 4 << 20
 	// MaxFiles is the maximum number of files in one request.
 	MaxFiles = 1000
