@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"concordat"
 	"concordat/store"
@@ -67,6 +68,23 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 	return out, nil
 }
 
+// underway returns recent batches in progress that have no row among the listed groups.
+func (w checkPages) underway(ctx context.Context, v *Visitor, listed map[concordat.TaskID]*caseGroup) ([]store.Batch, error) {
+	shown := map[string]bool{}
+	for _, g := range listed {
+		shown[g.Path] = true
+	}
+	bs, err := w.o.Store.Batches.Batches(ctx, OwnerOf(v), 0, TaskPage)
+	bs = slices.DeleteFunc(bs, func(b store.Batch) bool { return b.State.Ended() || shown[batchPath(b.ID)] })
+	for i := range bs {
+		bs[i].Title = pages.Visible(bs[i].Title)
+	}
+	return bs, err
+}
+
+// batchPath returns the path of a batch's page.
+func batchPath(id string) string { return "/batches/" + url.PathEscape(id) }
+
 // groupOf returns the batch or archive with the given ID, if the visitor may see it.
 func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*caseGroup, error) {
 	t, err := w.Visible(ctx, v, concordat.TaskID(f.In))
@@ -112,7 +130,7 @@ func (w checkPages) batchGroup(ctx context.Context, v *Visitor, f caseFilter, id
 	if err != nil {
 		return nil, err
 	}
-	return &caseGroup{GroupSum: sum, Title: pages.Visible(b.Title), Path: "/batches/" + url.PathEscape(b.ID), Inside: f.inside(b.ID),
+	return &caseGroup{GroupSum: sum, Title: pages.Visible(b.Title), Path: batchPath(b.ID), Inside: f.inside(b.ID),
 		ByFlags: f.byFlags(b.ID), State: b.State,
 		Cause: b.Cause, Figures: v.SeesAll()}, nil
 }

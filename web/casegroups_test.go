@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat"
 	"concordat/internal/webtest"
 	"concordat/store"
 )
@@ -67,5 +68,32 @@ func TestInboxGroups(t *testing.T) {
 	}
 	if page := sue.Get("/checks", http.StatusOK); strings.Contains(page, `value="share"`) || strings.Contains(page, `id="least"`) {
 		t.Error("a submitter can sort by the share")
+	}
+}
+
+// TestInboxUnderway: a batch in progress is named above the list of checks, which does not contain its documents yet, to users who may see
+// it, and only above the unfiltered list.
+func TestInboxUnderway(t *testing.T) {
+	t.Parallel()
+	d := webtest.New(t, false)
+	olga, sue, sam := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter), d.SignedIn(t, "sam", store.RoleSubmitter)
+	if err := d.Store.Batches.CreateBatch(t.Context(), store.Batch{ID: "call", Title: "spring call", Owner: "sue", Runner: "another"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	const row = `Batch: <a href="/batches/call"><bdi>spring call</bdi></a> <span class="state queued">`
+	for i, c := range []struct {
+		by    *webtest.Person
+		query string
+		want  bool
+	}{{olga, "", true}, {sue, "", true}, {sam, "", false}, {olga, "?q=spring", false}} {
+		if got := strings.Contains(c.by.Get("/checks"+c.query, http.StatusOK), row); got != c.want {
+			t.Errorf("case %d: the batch is named %v, want %v", i, got, c.want)
+		}
+	}
+	if err := d.Store.Batches.FinishBatch(t.Context(), "call", concordat.TaskDone, store.Cause{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(olga.Get("/checks", http.StatusOK), "spring call") {
+		t.Error("a batch that is done is still named")
 	}
 }

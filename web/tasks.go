@@ -63,6 +63,7 @@ type checksPage struct {
 	Library   concordat.LibraryID
 	Documents int
 	Example   exampleState
+	Underway  []store.Batch     // recent batches in progress whose documents are not listed yet
 	Meaning   *settings.Meaning // set on a site without checks for an administrator; nil if unknown
 }
 
@@ -106,6 +107,9 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 			p.Rows = append(p.Rows, one)
 			p.Busy = p.Busy || !t.State.Ended() || one.Score.Later || one.Group != nil && !one.Group.State.Ended()
 		}
+	}
+	if err == nil && show.Path(show.From) == "/checks" {
+		p.Underway, err = w.underway(r.Context(), v, groups)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

@@ -328,7 +328,7 @@ func TestScreenOut(t *testing.T) {
 		t.Errorf("index.html:\n%s", text)
 	}
 	text, _ := s.run(0, "screen", "--library", "l", "--keep", "newest", "--removal-threshold", "1", "--dates", dates)
-	if !strings.Contains(text, "keeping the newest of those") || !strings.Contains(text, "1 document could be removed") {
+	if !strings.Contains(text, "keeping only the newest of documents") || !strings.Contains(text, "1 document could be removed") {
 		t.Errorf("got %s", text)
 	}
 	for _, bad := range []string{"a.txt 2019", "a.txt\tyesterday"} {

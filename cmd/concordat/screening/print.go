@@ -394,7 +394,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		a.Say("%d sentences were shown to partners as keyed fingerprints, %d were withheld; for %d texts, partners hold something similar that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
-		a.Say("%s could be removed: each resembles a document that would be kept (the %s) by %.2f or more; nothing was removed", number(t.Removable, "document"),
+		a.Say("%s could be removed by keeping only the %s of documents that resemble one another by %.2f or more; nothing was removed", number(t.Removable, "document"),
 			s.keep, s.removal)
 	}
 	if s.out != "" {
