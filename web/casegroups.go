@@ -69,12 +69,12 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 }
 
 // underway returns recent batches in progress that have no row among the listed groups.
-func (w checkPages) underway(ctx context.Context, v *Visitor, listed map[concordat.TaskID]*caseGroup) ([]store.Batch, error) {
+func underway(ctx context.Context, db *store.Batches, v *Visitor, listed map[concordat.TaskID]*caseGroup) ([]store.Batch, error) {
 	shown := map[string]bool{}
 	for _, g := range listed {
 		shown[g.Path] = true
 	}
-	bs, err := w.o.Store.Batches.Batches(ctx, OwnerOf(v), 0, TaskPage)
+	bs, err := db.Batches(ctx, OwnerOf(v), 0, TaskPage)
 	bs = slices.DeleteFunc(bs, func(b store.Batch) bool { return b.State.Ended() || shown[batchPath(b.ID)] })
 	for i := range bs {
 		bs[i].Title = pages.Visible(bs[i].Title)

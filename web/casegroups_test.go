@@ -76,8 +76,10 @@ func TestInboxGroups(t *testing.T) {
 func TestInboxUnderway(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
-	olga, sue, sam := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter), d.SignedIn(t, "sam", store.RoleSubmitter)
-	if err := d.Store.Batches.CreateBatch(t.Context(), store.Batch{ID: "call", Title: "spring call", Owner: "sue", Runner: "another"}, nil); err != nil {
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	sue, sam := d.SignedIn(t, "sue", store.RoleSubmitter), d.SignedIn(t, "sam", store.RoleSubmitter)
+	call := store.Batch{ID: "call", Title: "spring call", Owner: "sue", Runner: "another"}
+	if err := d.Store.Batches.CreateBatch(t.Context(), call, nil); err != nil {
 		t.Fatal(err)
 	}
 	const row = `Batch: <a href="/batches/call"><bdi>spring call</bdi></a> <span class="state queued">`

@@ -109,7 +109,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		}
 	}
 	if err == nil && show.Path(show.From) == "/checks" {
-		p.Underway, err = w.underway(r.Context(), v, groups)
+		p.Underway, err = underway(r.Context(), w.o.Store.Batches, v, groups)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
