@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/cluster/replica"
 	"concordat/cluster/wal"
+	"concordat/internal/powertest"
 )
 
 // TestHolds compares positions with a log that was trimmed to record 10, of epoch 2, and ends at record 20.
@@ -61,15 +62,7 @@ func TestPositions(t *testing.T) {
 
 // TestNotReplaced: on a full disk, and where a file cannot be replaced, the write fails, and the state of a copy stays as it was.
 func TestNotReplaced(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=16k"); err != nil {
-		t.Skipf("cannot mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	dir := powertest.SmallDisk(t, "16k")
 	old := replica.Meta{Epoch: 1, Damaged: true}
 	if err := writeMeta(dir, old); err != nil {
 		t.Fatal(err)

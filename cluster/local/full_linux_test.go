@@ -4,25 +4,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"concordat"
 	"concordat/cluster/coord"
-	"concordat/cluster/local"
+	"concordat/internal/powertest"
 )
 
 // TestFullDisk changes the state on a full disk. The change is refused, and the file stays as it was, without a partial one beside it.
 func TestFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("cannot mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	dir := powertest.SmallDisk(t, "64k")
 	path := filepath.Join(dir, "cluster.json")
 	s := joined(t, path)
 	if _, err := s.Configure(t.Context(), 0, []byte("old")); err != nil {
@@ -54,19 +45,6 @@ func TestNotReplaced(t *testing.T) {
 		t.Errorf("shard that was not stored: got %v, want %v", err, concordat.ErrNotFound)
 	}
 	only(t, dir, "cluster.json")
-}
-
-func joined(t *testing.T, path string) *local.Session {
-	t.Helper()
-	h, err := local.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := h.Join("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // only checks that the folder contains a single file or folder with this name.

@@ -44,24 +44,31 @@ func TestContract(t *testing.T) {
 	}
 }
 
+func joined(t *testing.T, path string) *local.Session {
+	t.Helper()
+	h, err := local.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Join("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestReopen finds the earlier content in the file, and never hands out an incarnation twice.
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.json")
 	seen := map[coord.Incarnation]bool{}
 	for round := range int64(3) {
-		h, err := local.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := h.Join("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := joined(t, path)
 		v := <-s.View()
 		if seen[v.Me] {
 			t.Errorf("incarnation %s again", v.Me)
 		}
 		seen[v.Me] = true
+		var err error
 		st := coord.State{Epoch: uint64(round), ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
 		if round == 0 {
 			err = s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": st})

@@ -27,15 +27,7 @@ func TestIdentityPowerLoss(t *testing.T) {
 // TestIdentityNotReplaced: on a full disk, and where the file cannot be replaced, the write fails, the record stays as it was, and no
 // partial file is left beside it.
 func TestIdentityNotReplaced(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=16k"); err != nil {
-		t.Skipf("cannot mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	dir := powertest.SmallDisk(t, "16k")
 	files := func(want ...string) {
 		t.Helper()
 		entries, err := os.ReadDir(dir)

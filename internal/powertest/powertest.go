@@ -1,7 +1,7 @@
 // Package powertest provides a disk for tests that loses power. It sits between a package and the files of a folder, and records what was
 // synced. At any moment, it can create the folder that a power failure at that moment would leave, with the content of each file as of
 // its last sync and the names in the folder as of the folder's own last sync. POSIX guarantees no more than that. Everything that a
-// package claims to be on disk must be there.
+// package claims to be on disk must be there. [SmallDisk] provides a disk that a test can fill.
 package powertest
 
 import (

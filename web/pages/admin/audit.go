@@ -67,10 +67,10 @@ func AuditFacts(detail json.RawMessage) []auditFact {
 			f.Value = at.Truncate(time.Second).Format(time.RFC3339)
 		}
 		switch {
-		case key == "batch":
-			f.Link = "/batches/" + url.PathEscape(f.Value)
 		case f.Value == "":
 			continue
+		case key == "batch":
+			f.Link = "/batches/" + url.PathEscape(f.Value)
 		case key == "id" && fields["signature"] != nil: // a receipt
 			f.Link = "/deletions/" + url.PathEscape(f.Value)
 		case key == "task" && fields["batch"] == nil:
