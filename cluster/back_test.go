@@ -235,3 +235,20 @@ func TestContradicted(t *testing.T) {
 	}
 	s.settle(60)
 }
+
+// TestWiped: a node that lost its folder and starts again at once, while it is still counted as in sync, takes part and catches up.
+func TestWiped(t *testing.T) {
+	t.Parallel()
+	s := &testSite{noted: &memory{}}
+	s.found(t, 1, 3, "a", "b", "c")
+	want := map[string]string{}
+	s.write(want, 0, 10)
+	s.same(want)
+	v, _ := s.nodes["a"].View()
+	follower := v.Shards["00"].ISR[2]
+	s.stop(follower)
+	s.must(os.RemoveAll(filepath.Join(s.dir, string(follower))))
+	s.start(follower)
+	s.await()
+	s.same(want)
+}

@@ -411,12 +411,13 @@ func (r *Replica) quarantine(reason string) {
 }
 
 // onBehind handles an external report that the copy lacks acknowledged records; as with a damaged log, the copy must be put on hold
-// before the node is announced.
+// before the node is announced. Another Ready follows in any case, because the node waits for it.
 func (r *Replica) onBehind() {
+	r.ready = false
 	if r.role == Master || r.meta.Damaged {
 		return
 	}
-	r.meta.Damaged, r.healAt, r.lease, r.ready = true, 0, 0, false
+	r.meta.Damaged, r.healAt, r.lease = true, 0, 0
 	r.do(Save{r.meta})
 }
 

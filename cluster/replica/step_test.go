@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -189,4 +190,19 @@ func TestReturnsInDoubt(t *testing.T) {
 	if got := find[CAS](t, fetch(1<<40+1, 1<<40)).State.ISR; len(got) != 2 {
 		t.Errorf("in sync %v, want both", got)
 	}
+}
+
+// TestBehindOnHold: every Behind is followed by another Ready, also if the copy was on hold already; otherwise its node would stay out.
+func TestBehindOnHold(t *testing.T) {
+	r := New(Config{Me: "b"}, Meta{Epoch: 5, Damaged: true}, extent(0), &Revisions{}, 0)
+	v := View{Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}, Shard: coord.Shard{Version: 3, State: coord.State{
+		Epoch: 5, ISR: []coord.NodeID{"a", "b"}, Leader: "a1", Replicas: []coord.NodeID{"a", "b"}}}}
+	as := r.Step(time.Second, v)
+	none[Ready](t, as)
+	hold := find[CAS](t, as)
+	if !slices.Equal(hold.State.Hold, []coord.NodeID{"b"}) {
+		t.Fatalf("it asks for %+v", hold.State)
+	}
+	find[Ready](t, r.Step(time.Second, CASResult{ID: hold.ID, Outcome: Made}))
+	find[Ready](t, r.Step(time.Second, Behind{}))
 }

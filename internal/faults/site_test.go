@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -422,10 +423,13 @@ func (p *place) lament(v *coord.View) {
 	p.logs(6000)
 }
 
-// logs shows the end of each node's log.
+var finishedCheck = regexp.MustCompile("(?m)^.* msg=check .*\n")
+
+// logs shows the end of each node's log, without the lines on finished checks, which would leave no room for others.
 func (p *place) logs(most int) {
 	for _, n := range p.names {
 		b, err := os.ReadFile(p.home(n) + ".log")
+		b = finishedCheck.ReplaceAll(b, nil)
 		p.t.Logf("log of %s: %v\n%s", n, err, b[max(0, len(b)-most):])
 	}
 }
