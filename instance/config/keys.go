@@ -69,19 +69,19 @@ var siteKeys = []Key{
 	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
 		"Display name of the site, shown in reports and to partners."),
 	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
-		"Recipe of the fingerprints; reindex applies it to an existing index.",
+		"Fingerprint recipe; reindex applies a change to an existing index.",
 		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
 	threshold("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
 		"Minimum covered share for a document to be called reused."),
 	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
-		"exact looks up only each band's own value, which is faster but finds only close copies; one also looks up its neighbours."),
+		"The value exact looks up only each band's own value, which is faster but finds only close copies; the value one also looks up its neighbours."),
 	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
 		"Sentences to ask partner sites about: those that matched nothing here, all, or none.",
 		"unmatched", "all", "none"),
 
 	yesNo("check.short", "false", live, func(c *Config) *bool { return &c.Check.Short },
-		"Also compare titles, headings and answers too short for fingerprints; reports show them apart."),
+		"Also compare titles, headings and answers too short for fingerprints; reports show them separately."),
 	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
 		"Minimum similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
 	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
@@ -128,7 +128,7 @@ var extractKeys = []Key{
 	size("extract.max_input", "256MiB", restart, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxInput },
 		"Largest file that is read."),
 	size("extract.max_text", "32MiB", restart, 1, 1*gib, func(c *Config) *int64 { return &c.Extract.MaxText },
-		"Maximum text kept of one document; the rest is reported as not read."),
+		"Maximum text kept from one document; the rest is reported as not read."),
 	size("extract.max_unpacked", "512MiB", restart, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxUnpacked },
 		"Maximum unpacked size of all parts of one file."),
 	number("extract.max_pages", "5000", restart, "pages", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxPages },
@@ -151,11 +151,11 @@ var extractKeys = []Key{
 		"Languages, such as eng+chi_sim, in which Tesseract reads pages without a text layer. Empty: off."),
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
-		"Address of the pages and the API. Port 0: any free one."),
+		"Address of the pages and the API. Port 0: any free port."),
 	address("serve.metrics", "", func(c *Config) *string { return &c.Serve.Metrics },
 		"Private address of /metrics, /healthz and /readyz, which need no sign-in."),
 	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
-		"Minimum free disk space; with less, the site accepts no files and starts no checks."),
+		"Minimum free disk space; below this, the site accepts no files and starts no checks."),
 	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
 		"Public address of the pages, such as https://check.example.edu; https binds cookies to it. Empty: serve.listen, over http."),
 
@@ -173,17 +173,17 @@ var extractKeys = []Key{
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
 		"A proxy terminates partners' TLS, so only their sealed messages identify them."),
 	networks("federation.allow", "", func(c *Config) *[]netip.Prefix { return &c.Federation.Allow },
-		"Private networks of partners, such as 10.0.0.0/8, unless the site's own card has an address there."),
+		"Private networks where partners may be, such as 10.0.0.0/8; not needed if the site's own card has an address there."),
 }
 
 var logKeys = []Key{
 	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
-		"Private networks that webhooks may reach, also over plain http."),
+		"Private networks that webhooks may reach, including over plain http."),
 
 	networks("harvest.allow", "", func(c *Config) *[]netip.Prefix { return &c.Harvest.Allow },
 		"Private networks that may be harvested."),
 	duration("harvest.pause", "500ms", restart, 0, time.Minute, func(c *Config) *time.Duration { return &c.Harvest.Pause },
-		"Minimum time between two requests to a harvested host; its robots.txt can make it longer."),
+		"Minimum time between two requests to a harvested host; the host's robots.txt can lengthen it."),
 	text("harvest.contact", "", restart, func(c *Config) *string { return &c.Harvest.Contact },
 		"Mail address or web page sent with each request to a harvested repository."),
 
@@ -191,7 +191,7 @@ var logKeys = []Key{
 		"Find Chinese words with gojieba itself, which returns the same words more slowly."),
 
 	yesNo("index.keep_table", "true", restart, func(c *Config) *bool { return &c.Index.KeepTable },
-		"Keep the table derived from the index on disk: starts take a tenth of the time, for 75 to 85 bytes a sentence."),
+		"Keep on disk the table derived from the index: the site starts in a tenth of the time, for 75 to 85 bytes a sentence."),
 	yesNo("index.stock_segments", "false", restart, func(c *Config) *bool { return &c.Index.StockSegments },
 		"Let Bleve's own code write the index files, which is about eight times slower and larger; answers are the same."),
 
@@ -230,7 +230,7 @@ func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string)
 			for _, one := range strings.Fields(s) {
 				p, err := netip.ParsePrefix(one)
 				if err != nil {
-					return fmt.Errorf("network %q: want an address and the length of its prefix, such as 10.0.0.0/8", one)
+					return fmt.Errorf("network %q: want an address and a prefix length, such as 10.0.0.0/8", one)
 				}
 				out = append(out, p.Masked())
 			}
@@ -253,7 +253,7 @@ func text(name, def string, live bool, field func(*Config) *string, doc string) 
 				return fmt.Errorf("%d bytes, want at most 1000", len(s))
 			}
 			if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-				return errors.New("holds characters that cannot be printed")
+				return errors.New("contains characters that cannot be printed")
 			}
 			*field(c) = s
 			return nil
@@ -265,7 +265,7 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if !pattern.MatchString(s) {
-				return fmt.Errorf("%q is not a name: want lower-case letters, digits and . _ - after the first, at most 63", s)
+				return fmt.Errorf("%q is not a valid name: want lower-case letters, digits and, after the first character, . _ -; at most 63 characters", s)
 			}
 			*field(c) = concordat.SiteID(s)
 			return nil
@@ -281,7 +281,7 @@ func libraryName(name, def string, live bool, field func(*Config) *string, doc s
 	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if !libraryPattern().MatchString(s) {
-				return fmt.Errorf("%q is not a library name: want letters, digits and . _ - after the first, at most 63", s)
+				return fmt.Errorf("%q is not a valid library name: want letters, digits and, after the first character, . _ -; at most 63 characters", s)
 			}
 			*field(c) = s
 			return nil

@@ -161,16 +161,16 @@ func (p *parser) provider(n *yaml.Node, at string) Provider {
 		}
 	}
 	if len(one.Roles) > 0 && one.RoleClaim == "" {
-		p.fault(n, at, "roles without role_claim")
+		p.fault(n, at, "roles needs role_claim")
 	}
 	if one.RoleClaim != "" && len(one.Roles) == 0 {
-		p.fault(n, at, "role_claim without roles")
+		p.fault(n, at, "role_claim needs roles")
 	}
 	if one.RoleClaim == "" && one.DefaultRole == "" && one.Create {
-		p.fault(n, at, "create, but neither role_claim with roles nor default_role: everyone would be refused")
+		p.fault(n, at, "create needs role_claim with roles, or default_role: otherwise everyone would be refused")
 	}
 	if one.UpdateRole && one.RoleClaim == "" {
-		p.fault(n, at, "update_role without role_claim")
+		p.fault(n, at, "update_role needs role_claim")
 	}
 	one.Title = cmp.Or(one.Title, one.Name)
 	return one
@@ -186,7 +186,7 @@ func (o *Provider) set(key, text, dir string) error {
 	}
 	plain := func(field *string) error {
 		if text == "" || len(text) > 1000 || strings.ContainsAny(text, "\x00\r\n") {
-			return errors.New("want a text of 1 to 1000 bytes on one line")
+			return errors.New("want 1 to 1000 bytes of text on one line")
 		}
 		*field = text
 		return nil
@@ -419,11 +419,11 @@ func (p *parser) together() {
 		p.faults = append(p.faults, Fault{File: p.file, Line: c.origins[key].Line, Key: key, Problem: problem})
 	}
 	if len(c.Login.OIDC) > 0 && c.Serve.URL == "" {
-		fault("login.oidc", "needs serve.url: providers send people back there")
+		fault("login.oidc", "needs serve.url, because providers send people back to that address")
 	}
 	if u, err := url.Parse(c.Serve.URL); c.Serve.URL != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) &&
 		len(c.Login.OIDC) > 0 {
-		fault("serve.url", "signing in at a provider needs https")
+		fault("serve.url", "must be https if people sign in at a provider")
 	}
 	if c.Login.Password == PasswordAdministrators && len(c.Login.OIDC) == 0 {
 		fault("login.password", "only administrators could sign in, since login.oidc is empty")

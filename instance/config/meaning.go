@@ -66,16 +66,16 @@ const maxVectors = 10_000_000
 
 var meaningKeys = []Key{
 	word("meaning.leads", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Leads },
-		"Whether checks look for leads, passages that seem to say the same in other words. A lead counts only if an officer decides so.",
+		"Whether checks look for leads: passages that seem to say the same thing in other words. A lead counts only if an officer decides so.",
 		LeadsOff, LeadsOn),
 	word("meaning.partners", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Partners },
-		"Whether such checks also ask partners, which then receive codes of meaning for sentences that matched nothing.",
+		"Whether checks for leads also ask partners, which then receive meaning codes for sentences that matched nothing.",
 		LeadsOff, LeadsOn),
 	word("meaning.batches", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Batches },
-		"Whether batches look for leads, between members and in the libraries, unless they say otherwise.",
+		"Whether batches look for leads, both among their members and in the libraries; a batch can override this.",
 		LeadsOff, LeadsOn),
 	alone(word("meaning.index", IndexOff, restart, func(c *Config) *string { return &c.Meaning.Index },
-		"Index documents by meaning, to find leads with few common words or in another language; encoder: also by the encoder's vectors, in the background. Index existing documents on the Settings page or with reindex.",
+		"Index documents by meaning, to find leads that share few words or are in another language; the value encoder also uses the encoder's vectors, in the background. Index existing documents on the Settings page or with reindex.",
 		IndexOff, IndexTable, IndexEncoder)),
 	word("meaning.encoder.run", EncoderAuto, live, func(c *Config) *string { return &c.Meaning.Encoder.Run },
 		"Whether the site runs an encoder itself if meaning.encoder.url is empty.",
@@ -91,14 +91,14 @@ var meaningKeys = []Key{
 	text("meaning.encoder.model", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Model },
 		"Name of the model at the server."),
 	text("meaning.encoder.prefix", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Prefix },
-		"Text that the model needs before each sentence: 'query: ' for the E5 family."),
+		"Text that the model needs before each sentence, for example 'query: ' for the E5 family."),
 	text("meaning.encoder.key_file", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.KeyFile },
 		"File whose first line is the server's key, readable by the site only."),
 	number("meaning.encoder.batch", "32", restart, "sentences", 1, remote.MaxBatch, func(c *Config) *int { return &c.Meaning.Encoder.Batch },
 		"Maximum sentences in a request."),
 	duration("meaning.encoder.timeout", "30s", restart, time.Second, remote.MaxTimeout,
 		func(c *Config) *time.Duration { return &c.Meaning.Encoder.Timeout },
-		"Longest time for a request; a check continues without a slower server."),
+		"Maximum time for a request; if the server is slower, the check continues without it."),
 	number("meaning.encoder.dimensions", "0", restart, "numbers", 0, remote.MaxDimensions,
 		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Dimensions of the model's vectors. 0: those of the first vector."),
 	number("meaning.encoder.keep", "100000", restart, "sentences", 0, maxVectors,
@@ -119,7 +119,7 @@ func (p *parser) encoder() {
 	e := p.config.Meaning.Encoder
 	if e.Command != "" && e.URL != "" {
 		p.faults = append(p.faults, Fault{File: p.file, Line: p.config.origins["meaning.encoder.command"].Line, Key: "meaning.encoder.command",
-			Problem: "meaning.encoder.url names a server, so the site runs no encoder itself"})
+			Problem: "meaning.encoder.url names a server, so the site does not run its own encoder"})
 	}
 	if e.URL == "" {
 		return

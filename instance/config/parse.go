@@ -33,7 +33,7 @@ func (p *parser) document(text []byte) *yaml.Node {
 	}
 	if err == nil {
 		if more := dec.Decode(&more); !errors.Is(more, io.EOF) {
-			err = errors.New("want one document in the file")
+			err = errors.New("want a single YAML document in the file")
 		}
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *parser) mapping(n *yaml.Node, name string, each func(key, value *yaml.N
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
-			p.fault(key, name, "key %s is already in line %d", key.Value, line)
+			p.fault(key, name, "key %s is already set in line %d", key.Value, line)
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -140,7 +140,7 @@ func (p *parser) items(k Key, n *yaml.Node) (string, bool) {
 			return "", false
 		}
 		if strings.Contains(text, ",") {
-			p.fault(item, k.Name, "%q holds a comma", text)
+			p.fault(item, k.Name, "%q contains a comma", text)
 			return "", false
 		}
 		items = append(items, text)
@@ -152,7 +152,7 @@ func (p *parser) items(k Key, n *yaml.Node) (string, bool) {
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("larger than %s", bytesText(most))
+		err = fmt.Errorf("it is larger than %s", bytesText(most))
 	}
 	return text, err
 }

@@ -29,7 +29,7 @@ func SetText(text []byte, key, value string) ([]byte, error) {
 	parts := strings.Split(key, ".")
 	for i, part := range parts {
 		if at.Kind != yaml.MappingNode {
-			return nil, fmt.Errorf("%s: %s has no keys with values below it: %w", key, strings.Join(parts[:i], "."), concordat.ErrInvalid)
+			return nil, fmt.Errorf("%s: %s cannot contain other keys: %w", key, strings.Join(parts[:i], "."), concordat.ErrInvalid)
 		}
 		last := i == len(parts)-1
 		child := childOf(at, part)

@@ -59,13 +59,13 @@ func databaseAddress(name string, field func(*Config) *string, doc string) Key {
 			u, err := url.Parse(s)
 			switch {
 			case len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl):
-				return errors.New("longer than 1000 bytes, or with characters that cannot be printed")
+				return errors.New("longer than 1000 bytes, or contains characters that cannot be printed")
 			case err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql": // its text may contain a password
 				return errors.New("want an address such as postgres://user@host/database")
 			}
 			q := u.Query()
 			if _, has := u.User.Password(); has || q.Has("password") || q.Has("sslpassword") {
-				return errors.New("holds a password: put it into store.password_file or $" + StorePasswordEnv)
+				return errors.New("contains a password: put it into store.password_file or $" + StorePasswordEnv)
 			}
 			*field(c) = s
 			return nil
