@@ -18,7 +18,7 @@ const (
 	KindSentence   Kind = "sentence"   // an isolated sentence; does not count
 	KindUndecided  Kind = "undecided"  // many words in many documents, a form or copied; counts only if a person decides so
 	KindWorks      Kind = "works"      // both cite the same works in their lists of references; only in rows of results
-	KindLead       Kind = "lead"       // says the same in other words; only in rows of results
+	KindLead       Kind = "lead"       // says the same thing in other words; only in rows of results
 	KindQuotation  Kind = "quotation"  // in quotation marks or a block quotation
 )
 

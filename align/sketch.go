@@ -47,7 +47,7 @@ const (
 // or t was itself made from a sketch.
 func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	if bits < MinSketchBits || bits > MaxSketchBits {
-		return Sketch{}, fmt.Errorf("sketch with hashes of %d bits, want %d to %d: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
+		return Sketch{}, fmt.Errorf("sketch with %d-bit hashes, want %d to %d bits: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
 	}
 	if t.sketch {
 		return Sketch{}, fmt.Errorf("sketch of a sketch: %w", concordat.ErrInvalid)
@@ -158,16 +158,16 @@ func (s Sketch) validate() error {
 		return fmt.Errorf("sketch: "+format+": %w", append(args, concordat.ErrInvalid)...)
 	}
 	if s.Bits < MinSketchBits || s.Bits > MaxSketchBits {
-		return fail("hashes of %d bits", s.Bits)
+		return fail("its hashes have %d bits, which is out of range", s.Bits)
 	}
 	if len(s.Units) > maxSketchUnits {
-		return fail("%d units", len(s.Units))
+		return fail("it has %d units, which is too many", len(s.Units))
 	}
 	ordinal, end := -1, 0
 	for i, u := range s.Units {
 		switch {
 		case u.Ordinal <= ordinal:
-			return fail("unit %d out of order", i)
+			return fail("unit %d is out of order", i)
 		case u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1:
 			return fail("unit %d has span %v", i, u.Span)
 		case u.Chars < 0 || u.Chars > maxSketchChars:
@@ -177,7 +177,7 @@ func (s Sketch) validate() error {
 		}
 		for k, w := range u.Words {
 			if int(w) >= 1<<s.Bits || k > 0 && w <= u.Words[k-1] {
-				return fail("unit %d has words out of order or range", i)
+				return fail("unit %d has words that are out of order or out of range", i)
 			}
 		}
 		ordinal, end = u.Ordinal, u.Span.End

@@ -45,7 +45,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 		return bad("a webhook header is missing or invalid")
 	}
 	if d := now.Unix() - at; d > int64(Tolerance/time.Second) || d < -int64(Tolerance/time.Second) {
-		return bad("it was not signed now")
+		return bad("it was signed too long ago, or its time is in the future")
 	}
 	m := hmac.New(sha256.New, key)
 	_, _ = m.Write([]byte(id + "." + stamp + ".")) // writing to a hash cannot fail

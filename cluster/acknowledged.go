@@ -91,7 +91,7 @@ func (s *notes) note(ctx context.Context, id concordat.ShardID, at Position) err
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: the change was written but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, context.Cause(ctx))
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *notes) run() {
 		cancel()
 		late := errors.Is(err, context.DeadlineExceeded)
 		if err != nil {
-			err = fmt.Errorf("%w: written, but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, err)
+			err = fmt.Errorf("%w: the change was written but not recorded in the catalogue; repeat it: %w", concordat.ErrUnavailable, err)
 		}
 		again := false // some callers still wait for the positions that were not recorded
 		s.mu.Lock()
@@ -190,7 +190,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	defer cancel()
 	noted, err := n.o.Acknowledged.Noted(ctx, n.layout.Cluster)
 	if err != nil {
-		n.log.Warn("the catalogue does not say what was acknowledged: this node stays out until it does", "error", err)
+		n.log.Warn("cannot read from the catalogue what was acknowledged; this node's copies do not count until the catalogue can be read", "error", err)
 		return false
 	}
 	all := true
@@ -204,7 +204,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		if !lacks {
 			continue
 		}
-		n.log.Error("the copy lacks acknowledged records: its folder went back in time, or its disk lost them; it does not count until it has caught up",
+		n.log.Error("the copy lacks acknowledged records: its folder was reset to an older state, or its disk lost them; it does not count until it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
 		h.ready = "" // Ready follows again when others can rely on the copy

@@ -42,7 +42,7 @@ func OpenAlone(ctx context.Context, dir string, o index.Options) (*Alone, error)
 
 func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	if o.Index.ReadOnly {
-		return nil, fmt.Errorf("%s: a log cannot be replayed without writing: %w", dir, concordat.ErrInvalid)
+		return nil, fmt.Errorf("%s: cannot replay a log in read-only mode: %w", dir, concordat.ErrInvalid)
 	}
 	// The index is opened first, because it locks the folder, and only a folder with an index is allowed to contain other files.
 	o.Node, o.Restored = aloneNode, true
@@ -61,7 +61,7 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 // fails with concordat.ErrNotFound if there is no shard.
 func Replay(ctx context.Context, dir string) error {
 	if !exists(filepath.Join(dir, "shard.json")) {
-		return fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
+		return fmt.Errorf("%s: the folder holds no shard: %w", dir, concordat.ErrNotFound)
 	}
 	if !exists(filepath.Join(dir, logName)) {
 		return nil // the shard never had a log
@@ -102,7 +102,7 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: {Epoch: status.Meta.Epoch, ISR: only, Replicas: only}})
 	case err == nil && (state.Epoch < status.Meta.Epoch || !slices.Equal(state.ISR, only) || !slices.Equal(state.Replicas, only)):
 		// The copy would wait for another state forever.
-		err = fmt.Errorf("%s: %w: it does not belong to the index next to it; delete this file: the next start creates it again, and "+
+		err = fmt.Errorf("%s: %w: this file does not belong to the index next to it; delete it: the next start creates it again, and "+
 			"no document is lost", path, concordat.ErrCorrupt)
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *Alone) lead(ctx context.Context) error {
 		return damaged || stuck || s.Role == replica.Master && s.Applied >= s.End && s.Applied > 0
 	})
 	if err == nil && stuck {
-		err = fmt.Errorf("%s: no room to bring acknowledged documents from the log into the index: %w", a.copy.dir, concordat.ErrDiskFull)
+		err = fmt.Errorf("%s: not enough free space to move acknowledged documents from the log into the index: %w", a.copy.dir, concordat.ErrDiskFull)
 	}
 	if err == nil && damaged {
 		err = fmt.Errorf("%s: acknowledged documents at the end of the log are damaged; restore a backup, or add them again after removing %s: %w",

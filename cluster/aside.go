@@ -43,7 +43,7 @@ func putAside(log *slog.Logger, root string, id concordat.ShardID, reason string
 	a := Aside{Shard: id, Reason: reason, Time: time.Now().UTC()}
 	for i := 1; ; i++ {
 		if i > mostAsides {
-			return fmt.Errorf("shard %s: %d copies have already been put aside, the last because %s: check the disk, then remove them (concordat cluster salvage): %w",
+			return fmt.Errorf("shard %s: %d copies have already been put aside, so this one was not (%s): check the disk, then remove them (concordat cluster salvage): %w",
 				id, mostAsides, reason, concordat.ErrRefused)
 		}
 		if a.Folder = dir + asideInfix + strconv.Itoa(i); !exists(a.Folder) {
@@ -59,7 +59,7 @@ func putAside(log *slog.Logger, root string, id concordat.ShardID, reason string
 	}
 	err = errors.Join(os.RemoveAll(snapshotDir(dir)), os.Rename(dir, a.Folder), syncDir(root))
 	if err == nil {
-		log.Error("copy was put aside; another is made from the master's (concordat cluster salvage)", "shard", id, "reason", reason,
+		log.Error("the copy was put aside and will be replaced from the master's (concordat cluster salvage)", "shard", id, "reason", reason,
 			"folder", a.Folder)
 	}
 	return err

@@ -79,7 +79,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 		return c, err
 	}
 	if !others {
-		return nil, fmt.Errorf("the only copy in sync: restore it, or force another node to take the shard: %w", err)
+		return nil, fmt.Errorf("this is the only copy in sync: restore it, or force another node to take the shard: %w", err)
 	}
 	if rerr := putAside(n.log, n.o.Dir, id, err.Error()); rerr != nil {
 		return nil, errors.Join(err, rerr)

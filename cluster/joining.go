@@ -89,7 +89,7 @@ func readTokens(dir string) (ts []storedToken, err error) {
 func writeTokens(dir string, ts []storedToken, now time.Time) error {
 	ts = slices.DeleteFunc(ts, func(t storedToken) bool { return now.After(t.Expires) })
 	if len(ts) > maxTokens {
-		return fmt.Errorf("%d tokens are waiting to be used: %w", len(ts), concordat.ErrRefused)
+		return fmt.Errorf("%d tokens are still unused, which is too many: %w", len(ts), concordat.ErrRefused)
 	}
 	b, err := json.Marshal(ts)
 	if err != nil {
@@ -104,7 +104,7 @@ func NewToken(dir, cluster string, node coord.NodeID, address string, now time.T
 		return Token{}, err
 	}
 	if !exists(filepath.Join(dir, authorityKey)) {
-		return Token{}, fmt.Errorf("%s: the key of the cluster's authority is on the node that made the cluster: %w", dir, concordat.ErrNotFound)
+		return Token{}, fmt.Errorf("%s: the private key of the cluster's authority is on the node that created the cluster: %w", dir, concordat.ErrNotFound)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, authorityCert))
 	if err != nil {
@@ -154,7 +154,7 @@ func spend(dir string, node coord.NodeID, secret []byte, now time.Time, mayJoin 
 			return writeTokens(dir, slices.Delete(ts, i, i+1), now)
 		}
 	}
-	return fmt.Errorf("token unknown, used or too old: %w", concordat.ErrRefused)
+	return fmt.Errorf("the token is unknown, has already been used or has expired: %w", concordat.ErrRefused)
 }
 
 type joinRequest struct {
@@ -241,7 +241,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {
-			return fmt.Errorf("not the authority named in the token: %w", concordat.ErrRefused)
+			return fmt.Errorf("this is not the authority named in the token: %w", concordat.ErrRefused)
 		}
 		own := &Trust{roots: x509.NewCertPool(), Cluster: t.Cluster}
 		own.roots.AddCert(shown[1])

@@ -64,7 +64,7 @@ func (l *Layout) names() []concordat.ShardID {
 // ParseLayout parses the coordinator's configuration. If there is none yet, it fails with concordat.ErrNotFound.
 func ParseLayout(c coord.Config) (*Layout, error) {
 	if c.Version == 0 || len(c.Data) == 0 {
-		return nil, fmt.Errorf("cluster: it has not been created yet: %w", concordat.ErrNotFound)
+		return nil, fmt.Errorf("the cluster has not been created yet: %w", concordat.ErrNotFound)
 	}
 	var l Layout
 	if err := json.Unmarshal(c.Data, &l); err != nil {
@@ -116,7 +116,7 @@ func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[co
 		return err
 	}
 	if len(l.Members) == 0 {
-		return fmt.Errorf("cluster without nodes: %w", concordat.ErrInvalid)
+		return fmt.Errorf("the cluster has no nodes: %w", concordat.ErrInvalid)
 	}
 	data, err := json.Marshal(l)
 	if err != nil {

@@ -43,7 +43,7 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 		return refuse("node %s is live: stop concordat serve there first", id)
 	}
 	if m.Authority && !lose && !l.otherAuthority(id) {
-		return refuse("only node %s has the key of the cluster's authority, without which no node can join or renew its certificate: copy %s from its folder cluster to that of another node, and restart the other node", id, authorityKey)
+		return refuse("only node %s has the key of the cluster's authority, without which no node can join or renew its certificate: copy %s from its cluster folder to another node's, and restart that node", id, authorityKey)
 	}
 	delete(l.Members, id)
 	return nil
@@ -56,7 +56,7 @@ func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	n, live := v.Live[id]
 	switch {
 	case live:
-		return fmt.Errorf("node %s is live, at %s: another machine of that name would displace it. To replace the machine, run concordat cluster replace %s; to add one, choose another name: %w",
+		return fmt.Errorf("node %s is live, at %s: another machine with that name would displace it. To replace the machine, run concordat cluster replace %s; to add one, choose another name: %w",
 			id, n.Address, id, concordat.ErrRefused)
 	case ok && m.Boot != "":
 		return fmt.Errorf("node %s is a member that is away: start it again, or replace its machine with concordat cluster replace %s; to add a machine, choose another name: %w",

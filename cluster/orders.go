@@ -32,7 +32,7 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 		id := concordat.ShardID(r.PathValue("shard"))
 		c, ok := n.Copy(id)
 		// The node is about to open its copy, or gave it away; the caller asks again, as if the node were away.
-		err := fmt.Errorf("shard %s: no copy here: %w", id, concordat.ErrUnavailable)
+		err := fmt.Errorf("shard %s: this node has no copy: %w", id, concordat.ErrUnavailable)
 		if ok {
 			err = do(c, r.Context())
 		}
@@ -104,7 +104,7 @@ func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID,
 	}
 	c, ok := n.Copy(id)
 	if !ok {
-		return fmt.Errorf("purge shard %s: not open: %w", id, concordat.ErrUnavailable)
+		return fmt.Errorf("purge shard %s: this node's copy is not open: %w", id, concordat.ErrUnavailable)
 	}
 	return c.Purge(ctx)
 }
@@ -116,7 +116,7 @@ func (n *Node) Documents(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if len(missing) > 0 {
-		return 0, fmt.Errorf("shards %v do not answer: %w", missingOf(missing), concordat.ErrUnavailable)
+		return 0, fmt.Errorf("shards %v are not answering: %w", missingOf(missing), concordat.ErrUnavailable)
 	}
 	all := 0
 	for _, a := range answers {

@@ -136,10 +136,10 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 			return fmt.Errorf("shard %s: not open: %w", id, concordat.ErrUnavailable)
 		}
 		if err := lockWithin(ctx, &c.gate); err != nil {
-			return fmt.Errorf("shard %s: writes wait, its copies are not in sync: %w: %w", id, concordat.ErrUnavailable, err)
+			return fmt.Errorf("shard %s: writes are waiting because its copies are not in sync: %w: %w", id, concordat.ErrUnavailable, err)
 		}
 		if !h.add(c) {
-			return fmt.Errorf("shard %s: too late: %w", id, concordat.ErrUnavailable)
+			return fmt.Errorf("shard %s: writes could not be held in time: %w", id, concordat.ErrUnavailable)
 		}
 		if err := c.freeze(in.Moment, epoch); err != nil {
 			return fmt.Errorf("shard %s: %w", id, err)
@@ -370,7 +370,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 					return err
 				}
 				if !held {
-					return fmt.Errorf("node %s resumed writes too early; try again: %w", id, concordat.ErrUnavailable)
+					return fmt.Errorf("node %s resumed writes too soon; try again: %w", id, concordat.ErrUnavailable)
 				}
 				return nil
 			})
@@ -457,7 +457,7 @@ func Adopt(dir string) ([]ShardSnapshot, error) {
 		if x := log.Extent(); x.End == 0 && m.Seq > 0 {
 			err = log.Reset(m.Seq, m.Epoch)
 		} else if x.End != m.Seq {
-			err = fmt.Errorf("%s: its log has reached %d and its index %d: no backup was put there: %w", at, x.End, m.Seq, concordat.ErrInvalid)
+			err = fmt.Errorf("%s: the log has reached record %d, but the index record %d, so this is not a restored backup: %w", at, x.End, m.Seq, concordat.ErrInvalid)
 		}
 		if err = errors.Join(err, log.Close()); err != nil {
 			return nil, err

@@ -67,7 +67,7 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 		return node, nil, err
 	}
 	if key != keyName(r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo) {
-		return node, nil, fmt.Errorf("node %s asks for a certificate for another key: %w", node, concordat.ErrRefused)
+		return node, nil, fmt.Errorf("node %s requested a certificate for a different key: %w", node, concordat.ErrRefused)
 	}
 	cert, _, err := sign(dir, t.Cluster, node, in.Request, time.Now())
 	return node, cert, err

@@ -141,7 +141,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 // cutOff is the error for a write that found no working master on a node that has not reached the coordinator for a session timeout, and
 // therefore would not learn of another master. last can be nil.
 func cutOff(last error) error {
-	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: documents can be searched, and changed again when it is back",
+	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: until it is back, documents can be searched but not changed",
 		concordat.ErrUnavailable), last)
 }
 
@@ -237,7 +237,7 @@ func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy, call string) er
 		return fmt.Errorf("write: %w", concordat.ErrInvalid)
 	}
 	if in.Op.Epoch == anyEpoch {
-		return fmt.Errorf("write without an epoch: %w", concordat.ErrInvalid)
+		return fmt.Errorf("the write has no epoch: %w", concordat.ErrInvalid)
 	}
 	changes, err := unpackChanges(in.Changes, c.o.Index.Site)
 	if err != nil {

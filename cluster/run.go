@@ -194,7 +194,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 			if len(ahead) == 0 || ahead[0].Seq != seq {
 				var err error
 				if ahead, err = log.Read(seq, readAhead); err != nil || len(ahead) == 0 {
-					return false, errors.Join(fmt.Errorf("record %d is not there", seq), err)
+					return false, errors.Join(fmt.Errorf("record %d is missing", seq), err)
 				}
 			}
 			r := ahead[0]

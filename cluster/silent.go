@@ -27,7 +27,7 @@ const (
 
 var (
 	errSilent = fmt.Errorf("the node does not answer: %w", concordat.ErrUnavailable)
-	errGone   = fmt.Errorf("the node left the view of the cluster: %w", concordat.ErrUnavailable)
+	errGone   = fmt.Errorf("the node is no longer among the live nodes: %w", concordat.ErrUnavailable)
 )
 
 // doubts determines which nodes do not answer.

@@ -166,7 +166,7 @@ func FoundTrust(dir, cluster string, node coord.NodeID, now time.Time) error {
 func LoadTrust(dir string) (*Trust, error) {
 	own, err := tls.LoadX509KeyPair(filepath.Join(dir, nodeCert), filepath.Join(dir, nodeKey))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no certificate of this node: %w", dir, concordat.ErrNotFound)
+		return nil, fmt.Errorf("%s: this node has no certificate: %w", dir, concordat.ErrNotFound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", dir, concordat.ErrCorrupt, err)
@@ -181,7 +181,7 @@ func LoadTrust(dir string) (*Trust, error) {
 		t.ca, err = x509.ParseCertificate(block.Bytes)
 	}
 	if t.ca == nil || err != nil {
-		return nil, fmt.Errorf("%s: no certificate: %w", filepath.Join(dir, authorityCert), concordat.ErrCorrupt)
+		return nil, fmt.Errorf("%s: the file holds no certificate: %w", filepath.Join(dir, authorityCert), concordat.ErrCorrupt)
 	}
 	t.roots.AddCert(t.ca)
 	t.own.Store(&own)
@@ -194,18 +194,18 @@ func LoadTrust(dir string) (*Trust, error) {
 // verify returns the node named in a certificate, if the authority signed it.
 func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) {
 	if len(certs) == 0 {
-		return "", "", fmt.Errorf("no certificate: %w", concordat.ErrRefused)
+		return "", "", fmt.Errorf("the caller has no certificate: %w", concordat.ErrRefused)
 	}
 	if _, err := certs[0].Verify(x509.VerifyOptions{Roots: t.roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
-		return "", "", fmt.Errorf("certificate of another authority: %w: %w", concordat.ErrRefused, err)
+		return "", "", fmt.Errorf("the certificate was issued by another authority: %w: %w", concordat.ErrRefused, err)
 	}
 	if len(certs[0].URIs) != 1 {
-		return "", "", fmt.Errorf("certificate names no node: %w", concordat.ErrRefused)
+		return "", "", fmt.Errorf("the certificate names no node: %w", concordat.ErrRefused)
 	}
 	u := certs[0].URIs[0]
 	node := coord.NodeID(filepath.Base(u.Path))
 	if *u != *identity(u.Host, node) || CheckNode(node) != nil {
-		return "", "", fmt.Errorf("certificate names no node but %s: %w", u, concordat.ErrRefused)
+		return "", "", fmt.Errorf("the certificate names %s, which is not a node: %w", u, concordat.ErrRefused)
 	}
 	return u.Host, node, nil
 }
@@ -213,11 +213,11 @@ func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) 
 // check refuses a caller that is not a node of this cluster.
 func (t *Trust) check(cs *tls.ConnectionState) (coord.NodeID, error) {
 	if cs == nil {
-		return "", fmt.Errorf("no TLS: %w", concordat.ErrRefused)
+		return "", fmt.Errorf("the connection does not use TLS: %w", concordat.ErrRefused)
 	}
 	cluster, node, err := t.verify(cs.PeerCertificates)
 	if err == nil && cluster != t.Cluster {
-		err = fmt.Errorf("node of cluster %s: %w", cluster, concordat.ErrRefused)
+		err = fmt.Errorf("the node belongs to cluster %s: %w", cluster, concordat.ErrRefused)
 	}
 	return node, err
 }

@@ -45,7 +45,7 @@ func Compatible(a, b coord.Node) error {
 	speakOld(&a)
 	speakOld(&b)
 	if a.Protocol < b.OldestProtocol || b.Protocol < a.OldestProtocol {
-		return fmt.Errorf("node %s (%s) writes version %d of the messages between nodes and reads %d and later; node %s (%s) writes %d and reads %d and later: upgrade through a version that knows both: %w",
+		return fmt.Errorf("node %s (%s) writes version %d of the messages between nodes and reads %d and later; node %s (%s) writes %d and reads %d and later: first upgrade to a version that supports both: %w",
 			a.ID, programOf(a), a.Protocol, a.OldestProtocol, b.ID, programOf(b), b.Protocol, b.OldestProtocol, concordat.ErrRefused)
 	}
 	if a.Log != b.Log {

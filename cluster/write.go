@@ -184,7 +184,7 @@ func master(s coord.State) coord.NodeID {
 type NotMasterError struct{ Master coord.NodeID } // empty if unknown
 
 func (e *NotMasterError) Error() string {
-	return fmt.Sprintf("not the master of the shard; that is %q", string(e.Master))
+	return fmt.Sprintf("this node is not the shard's master; that is %q", string(e.Master))
 }
 
 // Unwrap makes errors.Is(e, concordat.ErrUnavailable) true.
@@ -195,11 +195,11 @@ func refusal(a replica.Refuse) error {
 	case replica.NotMaster:
 		return &NotMasterError{a.Master}
 	case replica.ReadOnly:
-		return fmt.Errorf("read only while the coordinator is out of reach: %w", concordat.ErrUnavailable)
+		return fmt.Errorf("the shard is read-only while the coordinator is out of reach: %w", concordat.ErrUnavailable)
 	case replica.Full:
-		return fmt.Errorf("no room for another write: %w", concordat.ErrDiskFull)
+		return fmt.Errorf("there is no room for another write: %w", concordat.ErrDiskFull)
 	case replica.Busy:
-		return fmt.Errorf("too many writes wait: %w", concordat.ErrUnavailable)
+		return fmt.Errorf("too many writes are waiting: %w", concordat.ErrUnavailable)
 	}
 	return fmt.Errorf("the master changed, so the write may have been made; repeat it: %w", concordat.ErrUnavailable)
 }

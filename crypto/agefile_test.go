@@ -136,15 +136,15 @@ func TestRecipients(t *testing.T) {
 		"both kinds":    {[]string{hybrid, classical}, "two kinds"},
 		"an identity":   {[]string{secret.String()}, "secret identity"},
 		"mistyped":      {[]string{classical[:20] + "q" + classical[21:]}, ""},
-		"cut":           {[]string{hybrid[:100]}, "not complete"},
+		"cut":           {[]string{hybrid[:100]}, "incomplete"},
 		"an SSH key":    {[]string{"ssh-ed25519 AAAA"}, "begins with age1"},
 		"empty":         {[]string{""}, "begins with age1"},
 		"a passphrase":  {[]string{"correct horse"}, "begins with age1"},
-		"another human": {[]string{"age1" + strings.Repeat("q", 58)}, "not complete"},
+		"another human": {[]string{"age1" + strings.Repeat("q", 58)}, "incomplete"},
 	} {
 		if name == "mistyped" { // change to a different letter
 			c.texts[0] = strings.Map(func(r rune) rune { return r }, classical[:len(classical)-1]+flip(classical[len(classical)-1]))
-			c.want = "not complete"
+			c.want = "incomplete"
 		}
 		_, err := crypto.ParseRecipients(c.texts)
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, crypto.ErrFormat) || !strings.Contains(err.Error(), c.want)) {

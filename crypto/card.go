@@ -185,13 +185,13 @@ func possession(root ed25519.PublicKey, serial uint64) []byte {
 func (f CardFields) validate() error {
 	var errs []error
 	if f.Name == "" || len(f.Name) > maxCardName || !printable(f.Name) {
-		errs = append(errs, fmt.Errorf("card: name %q: %w: 1 to %d bytes of printable text", f.Name, ErrFormat, maxCardName))
+		errs = append(errs, fmt.Errorf("card: name %q: %w: want 1 to %d bytes of printable text", f.Name, ErrFormat, maxCardName))
 	}
 	if len(f.Contact) > 1024 || !printable(f.Contact) {
-		errs = append(errs, fmt.Errorf("card: contact: %w: at most 1024 bytes of printable text", ErrFormat))
+		errs = append(errs, fmt.Errorf("card: contact: %w: want at most 1024 bytes of printable text", ErrFormat))
 	}
 	if len(f.URLs) > maxURLs {
-		errs = append(errs, fmt.Errorf("card: %w: %d addresses, at most %d", ErrFormat, len(f.URLs), maxURLs))
+		errs = append(errs, fmt.Errorf("card: %w: %d addresses, but at most %d are allowed", ErrFormat, len(f.URLs), maxURLs))
 	}
 	for _, u := range f.URLs {
 		errs = append(errs, checkURL(u))
@@ -207,7 +207,7 @@ func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
-		return fmt.Errorf("address %q: %w: https://HOST[:PORT][/PATH]", s, ErrFormat)
+		return fmt.Errorf("address %q: %w: want https://HOST[:PORT][/PATH]", s, ErrFormat)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func ParseCard(b []byte) (*Card, error) {
 	d := &decoder{b: body}
 	magic, version := string(d.take(4)), d.u8()
 	if magic != cardMagic || version != oldCard && version != cardVersion {
-		return nil, fmt.Errorf("card: %w: version %d, but this program reads %d and %d", ErrFormat, version, oldCard, cardVersion)
+		return nil, fmt.Errorf("card: %w: it has version %d, but this program reads %d and %d", ErrFormat, version, oldCard, cardVersion)
 	}
 	c := &Card{Proven: version == cardVersion, raw: b}
 	proofs := c.read(d)
@@ -304,7 +304,7 @@ func (c *Card) check() error {
 		return err
 	}
 	if !c.NotAfter.After(c.NotBefore) || c.NotAfter.Sub(c.NotBefore) > CardLife {
-		return fmt.Errorf("card: %w: in force for more than %v or not at all", ErrFormat, CardLife)
+		return fmt.Errorf("card: %w: it is in force for more than %v, or not at all", ErrFormat, CardLife)
 	}
 	if len(c.Signing) == 0 || len(c.Sealing) == 0 || len(c.TLS) == 0 {
 		return fmt.Errorf("card: %w: a key is missing", ErrFormat)
@@ -328,10 +328,10 @@ func (c *Card) Digest() [32]byte { return sha256.Sum256(c.raw) }
 // Valid returns ErrCard if the card is not in force at the given time.
 func (c *Card) Valid(now time.Time) error {
 	if now.Before(c.NotBefore.Add(-Skew)) {
-		return fmt.Errorf("%w: in force from %s", ErrCard, c.NotBefore.Format(time.RFC3339))
+		return fmt.Errorf("%w: it comes into force at %s", ErrCard, c.NotBefore.Format(time.RFC3339))
 	}
 	if now.After(c.NotAfter.Add(Skew)) {
-		return fmt.Errorf("%w: ended at %s", ErrCard, c.NotAfter.Format(time.RFC3339))
+		return fmt.Errorf("%w: it expired at %s", ErrCard, c.NotAfter.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -354,7 +354,7 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 		return nil, errAddress
 	}
 	if held != nil && c.Serial <= held.Serial {
-		return nil, fmt.Errorf("%w: serial %d, but the site has %d with other content", ErrCard, c.Serial, held.Serial)
+		return nil, fmt.Errorf("%w: it has serial %d, but the site has a card with serial %d and different content", ErrCard, c.Serial, held.Serial)
 	}
 	if err := c.Valid(now); err != nil {
 		return nil, err

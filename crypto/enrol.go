@@ -31,10 +31,10 @@ const (
 // expired.
 func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
 	if c.Site != i.Site {
-		return fmt.Errorf("%w: the card there belongs to %s, but the invitation to %s", ErrInvitation, c.Site, i.Site)
+		return fmt.Errorf("%w: the card there belongs to site %s, but the invitation comes from site %s", ErrInvitation, c.Site, i.Site)
 	}
 	if now.After(i.Expiry) {
-		return fmt.Errorf("%w: it ended at %s", ErrInvitation, i.Expiry.Format(time.RFC3339))
+		return fmt.Errorf("%w: it expired at %s", ErrInvitation, i.Expiry.Format(time.RFC3339))
 	}
 	return c.Valid(now)
 }
@@ -140,13 +140,13 @@ func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
 // and a card of the inviting site that the asker could have seen. The caller must ensure that the invitation is used only once.
 func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	if now.After(expiry) {
-		return fmt.Errorf("%w: it ended at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: it expired at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
 	}
 	for _, c := range own {
 		proof := redeemProof(e.token, e.Nonce, e.Card, c)
 		if hmac.Equal(proof[:], e.proof[:]) {
 			if c.Site == e.Card.Site {
-				return fmt.Errorf("%w: by the site that made it", ErrInvitation)
+				return fmt.Errorf("%w: it was made by the same site", ErrInvitation)
 			}
 			return nil
 		}
@@ -178,14 +178,14 @@ func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) erro
 	magic, version, status := string(d.take(4)), d.u8(), d.u8()
 	site, digest, epoch, at := SiteID(d.array32()), d.array32(), d.u32(), d.time()
 	if magic != receiptMagic || version != 1 || status != 1 || d.end("receipt") != nil || site != inviter.Site || digest != r.Digest {
-		return fmt.Errorf("receipt: %w: not for this request", ErrFormat)
+		return fmt.Errorf("receipt: %w: it belongs to another request", ErrFormat)
 	}
 	key, ok := inviter.verifier(epoch, at)
 	if !ok || !ed25519.Verify(key, append([]byte(labelEnrolled), body...), sig) {
 		return fmt.Errorf("receipt: %w", ErrSignature)
 	}
 	if at.After(now.Add(MaxTTL+Skew)) || at.Before(now.Add(-MaxTTL-Skew)) {
-		return fmt.Errorf("receipt: %w: made at %s", ErrStale, at.Format(time.RFC3339))
+		return fmt.Errorf("receipt: %w: it was made at %s", ErrStale, at.Format(time.RFC3339))
 	}
 	return nil
 }

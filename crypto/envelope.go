@@ -151,7 +151,7 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 	b = append(binary.BigEndian.AppendUint16(b, uint16(len(enc))), enc...)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(ct))), ct...)
 	if len(b)+ed25519.SignatureSize > MaxEnvelope {
-		return nil, fmt.Errorf("seal: %w: %d bytes of payload", ErrFormat, len(plain))
+		return nil, fmt.Errorf("seal: %w: the payload has %d bytes", ErrFormat, len(plain))
 	}
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(signer.seed), signed(b))...), nil
 }
@@ -246,10 +246,10 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 		return nil, err
 	}
 	if h.To != id.Site() {
-		return nil, fmt.Errorf("%w: to another site", ErrEnvelope)
+		return nil, fmt.Errorf("%w: it is addressed to another site", ErrEnvelope)
 	}
 	if from == nil || from.Site != h.From {
-		return nil, fmt.Errorf("%w: from an unknown sender", ErrEnvelope)
+		return nil, fmt.Errorf("%w: the sender is unknown", ErrEnvelope)
 	}
 	if err := from.Valid(now); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnvelope, err)
@@ -277,11 +277,11 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 func (v *Verified) timely(now time.Time) error {
 	switch {
 	case v.TTL <= 0 || v.TTL > MaxTTL:
-		return fmt.Errorf("%w: lives for %v", ErrStale, v.TTL)
+		return fmt.Errorf("%w: its lifetime is %v", ErrStale, v.TTL)
 	case v.Issued.After(now.Add(Skew)):
-		return fmt.Errorf("%w: issued %v from now", ErrStale, v.Issued.Sub(now).Round(time.Second))
+		return fmt.Errorf("%w: its issue time is %v in the future", ErrStale, v.Issued.Sub(now).Round(time.Second))
 	case now.After(v.Until):
-		return fmt.Errorf("%w: issued %v ago", ErrStale, now.Sub(v.Issued).Round(time.Second))
+		return fmt.Errorf("%w: it was issued %v ago", ErrStale, now.Sub(v.Issued).Round(time.Second))
 	}
 	return nil
 }

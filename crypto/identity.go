@@ -93,7 +93,7 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 	id := &Identity{root: slices.Clone(root), rootPublic: public(root), secret: [32]byte(secret)}
 	if last != nil {
 		if last.Site != id.Site() {
-			return nil, fmt.Errorf("root key: %w: it belongs to site %s, but the card to %s", ErrFormat, id.Site(), last.Site)
+			return nil, fmt.Errorf("root key: %w: it belongs to site %s, but the card belongs to site %s", ErrFormat, id.Site(), last.Site)
 		}
 		id.serial = last.Serial
 		for _, k := range last.Signing {
@@ -234,7 +234,7 @@ func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
 	if n := max(lasting(c.signing, now), lasting(c.tls, now)); n > maxRotating {
-		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, which is all that a card has room for; an old key expires %d days after it "+
+		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, and a card has no room for more; an old key expires %d days after it "+
 			"was replaced", ErrFormat, n, SigningOverlap/(24*time.Hour))
 	}
 	c.signing = curtail(c.signing, start, SigningOverlap, func(k *signingKey, to time.Time) { k.to = to })
@@ -345,7 +345,7 @@ func (id *Identity) opener(epoch uint32) (hpke.PrivateKey, error) {
 			return k.key, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: sealing key %d is not here", ErrOpen, epoch)
+	return nil, fmt.Errorf("%w: this site does not have sealing key %d", ErrOpen, epoch)
 }
 
 func newSealingKey(t term, random io.Reader) (sealingKey, error) {

@@ -59,10 +59,10 @@ func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	plain := id.plain()
 	held, err := parseIdentity(plain)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it would not open again", err)
+		return nil, fmt.Errorf("%w: the keystore could not be opened again", err)
 	}
 	if !bytes.Equal(held.plain(), plain) {
-		return nil, fmt.Errorf("keystore: %w: it would open with other keys", ErrFormat)
+		return nil, fmt.Errorf("keystore: %w: it would hold different keys when opened", ErrFormat)
 	}
 	return lock(holdsIdentity, id.Site(), plain, s, random)
 }
@@ -97,7 +97,7 @@ func lock(what byte, site SiteID, plain []byte, s Secret, random io.Reader) ([]b
 	nonce, associated := fresh[16:], append([]byte(labelKeystore), b...)
 	b = a.Seal(b, nonce, plain, associated)
 	if len(b) > MaxKeystore {
-		return nil, fmt.Errorf("keystore: %w: %d bytes, at most %d", ErrFormat, len(b), MaxKeystore)
+		return nil, fmt.Errorf("keystore: %w: %d bytes, but at most %d are allowed", ErrFormat, len(b), MaxKeystore)
 	}
 	if held, err := a.Open(nil, nonce, b[keystoreHeader:], associated); err != nil || !bytes.Equal(held, plain) {
 		return nil, fmt.Errorf("keystore: %w: its encrypted part cannot be decrypted", ErrFormat)
@@ -130,10 +130,10 @@ func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	case what != want:
 		return site, nil, fmt.Errorf("keystore: %w: it holds %s, not %s", ErrFormat, holds(what), holds(want))
 	case kind != s.kind:
-		return site, nil, fmt.Errorf("keystore: %w: it opens with a %s", ErrPassphrase,
+		return site, nil, fmt.Errorf("keystore: %w: it must be opened with a %s", ErrPassphrase,
 			map[byte]string{kindPassphrase: "passphrase", kindKey: "key file"}[kind])
 	case kind == kindPassphrase && (memory < 8 || memory > maxArgonMemory || passes < 1 || passes > maxArgonPasses || lanes != argonLanes):
-		return site, nil, fmt.Errorf("keystore: %w: cost of the passphrase", ErrFormat)
+		return site, nil, fmt.Errorf("keystore: %w: the cost of the passphrase is out of range", ErrFormat)
 	}
 	a, err := chacha20poly1305.NewX(s.wrapping(salt, memory, passes, lanes))
 	if err != nil {
@@ -170,7 +170,7 @@ func Unlock(b []byte, s Secret) (*Identity, error) {
 		return nil, err
 	}
 	if id.Site() != site {
-		return nil, fmt.Errorf("keystore: %w: keys of another site", ErrFormat)
+		return nil, fmt.Errorf("keystore: %w: it holds the keys of another site", ErrFormat)
 	}
 	return id, nil
 }
@@ -229,7 +229,7 @@ func parseIdentity(b []byte) (*Identity, error) {
 	d := &decoder{b: b}
 	version := d.u8()
 	if version != 1 {
-		return nil, fmt.Errorf("keystore: %w: content of version %d, but this program reads 1", ErrFormat, version)
+		return nil, fmt.Errorf("keystore: %w: its content has version %d, but this program reads version 1", ErrFormat, version)
 	}
 	id := &Identity{rootPublic: ed25519.PublicKey(d.take(ed25519.PublicKeySize)), root: readSeed(d), serial: d.u64(), secret: d.array32()}
 	for i := range id.issued {

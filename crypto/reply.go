@@ -68,7 +68,7 @@ func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy,
 		return nil, err
 	}
 	if now.After(p.Until) {
-		return nil, fmt.Errorf("%w: the request ended at %s", ErrStale, p.Until.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: the request expired at %s", ErrStale, p.Until.Format(time.RFC3339))
 	}
 	key, err := kem.NewPrivateKey(p.seed)
 	if v.SealingEpoch != 0 {

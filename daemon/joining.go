@@ -59,7 +59,7 @@ func (j joining) Cards(ctx context.Context) (map[concordat.SiteID]partnerpages.P
 
 // errClosed is returned for operations that require the site to listen for partners.
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
-	Err: errors.New("this site does not listen for partners yet: enter the address where they reach it")}
+	Err: errors.New("this site does not listen for partners yet: enter the address at which partners reach it")}
 
 // client returns the client for communicating with partners.
 func (s *Daemon) client() (*partners.Client, error) {
@@ -81,7 +81,7 @@ func (j joining) SetAddress(ctx context.Context, by, address, listen string) err
 	var l net.Listener
 	if j.s.Partners.Load() == nil {
 		if j.s.o.Clustered() {
-			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen of each machine, and start it again")}
+			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen on each machine, and restart it")}
 		}
 		if l, err = listenAt(listen); err != nil {
 			return err

@@ -15,13 +15,13 @@ import (
 var (
 	metricOnline   = metric("cluster_coordinator_up", "1 while the coordinator has confirmed the node's session within its timeout.")
 	metricSessions = metric("cluster_sessions_total",
-		"Sessions with the coordinator since the process began; more than one: they were lost.")
+		"Sessions with the coordinator since the process began; if there is more than one, the earlier ones were lost.")
 	metricNode     = metric("cluster_node_up", "1 for each node of the cluster that is live, 0 for one that is away.", "node", "zone")
 	metricVersions = metric("cluster_versions", "How many versions of the program the live nodes run.")
 	metricShards   = metric("cluster_shards",
 		"Shards by state: ok, moving (a copy catches up), degraded (a node is away), down (no master).", "state")
 	metricAsides = metric("cluster_copies_aside",
-		"Copies of this node that were put aside, since they were damaged or contradicted their master; see concordat cluster salvage.")
+		"Copies of this node that were put aside because they were damaged or contradicted their master; see concordat cluster salvage.")
 	metricLeads       = metric("cluster_shard_master", "1 for each copy of this node that is its shard's master.", "shard")
 	metricInSync      = metric("cluster_copy_in_sync", "1 for each copy of this node that is in sync.", "shard")
 	metricEnd         = metric("cluster_log_end", "Number of the last record in the log of this node's copy.", "shard")

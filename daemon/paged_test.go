@@ -66,7 +66,7 @@ func TestFailedPages(t *testing.T) {
 		problem  string
 		recovers bool
 	}{
-		{"crash", 0o700, true, "LibreOffice made no PDF", false},
+		{"crash", 0o700, true, "LibreOffice produced no PDF", false},
 		{"well", 0o600, false, "start LibreOffice", true},
 		{"hang", 0o700, true, "not done within", false},
 	} {

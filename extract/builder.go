@@ -198,7 +198,7 @@ func (b *builder) raw(sep, s string) {
 // cutOff records that s exceeds the text limit.
 func (b *builder) cutOff(s string) {
 	b.missing(Flag{Code: FlagTextLimit, Letters: characters(s),
-		Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
+		Detail: fmt.Sprintf("the text is cut off after %d bytes; raise %s to read more", b.opt.MaxText, SettingOf("MaxText"))})
 }
 
 // cutString returns the longest prefix of s of at most n bytes that ends on a rune boundary.
@@ -308,10 +308,10 @@ func (b *builder) emptyError() *Error {
 		case FlagPictures:
 			return &Error{Code: NoTextLayer, Detail: f.Detail}
 		case FlagPart:
-			return &Error{Code: Empty, Detail: "no text in it; " + f.Detail}
+			return &Error{Code: Empty, Detail: "it contains no text; " + f.Detail}
 		}
 	}
-	return &Error{Code: Empty, Detail: "no text in it"}
+	return &Error{Code: Empty, Detail: "it contains no text"}
 }
 
 func hasCharacter(s string) bool {

@@ -57,7 +57,7 @@ func readJSON(b *builder, data []byte) error {
 func (b *builder) jsonString(s string) {
 	switch {
 	case isPacked(s):
-		b.flag(Flag{Code: FlagPictures, Detail: "packed data in strings, such as pictures, is not read", Missing: true, Bytes: int64(len(s))})
+		b.flag(Flag{Code: FlagPictures, Detail: "encoded data in strings, such as pictures, is not read", Missing: true, Bytes: int64(len(s))})
 	case strings.Contains(s, "</"):
 		title := b.res.Title
 		b.htmlText(s)

@@ -159,7 +159,7 @@ func (d *disguises) word(from, to int) (edit, bool) {
 			}
 			return r
 		}, w)
-		e.code, e.detail = FlagSpaced, fmt.Sprintf("thin blanks inside a word; compared as “%s”", shortened(e.text))
+		e.code, e.detail = FlagSpaced, fmt.Sprintf("thin spaces inside a word; compared as “%s”", shortened(e.text))
 	}
 	if t, n := d.unmarked(e.text); n > 0 {
 		e.text = t
@@ -170,7 +170,7 @@ func (d *disguises) word(from, to int) (edit, bool) {
 	}
 	if t, ok := d.capitals(e.text); ok {
 		e.text = t
-		e.code, e.detail = FlagLookAlike, fmt.Sprintf("letters that pass for others; compared as “%s”", shortened(t))
+		e.code, e.detail = FlagLookAlike, fmt.Sprintf("letters that look like others; compared as “%s”", shortened(t))
 	}
 	return e, e.code != "" || e.text != w
 }

@@ -312,7 +312,7 @@ func (b *builder) decodeAs(data []byte, c charset) (string, error) {
 	// text.
 	if most := 4 * b.opt.MaxText; int64(len(data)) > most {
 		b.missing(Flag{Code: FlagTextLimit, Bytes: int64(len(data)) - most,
-			Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
+			Detail: fmt.Sprintf("the text is cut off after %d bytes; raise %s to read more", b.opt.MaxText, SettingOf("MaxText"))})
 		data = data[:most]
 	}
 	s, err := c.decode(data)

@@ -21,7 +21,7 @@ func readEPUB(b *builder, data []byte) error {
 		return err
 	}
 	if root.path == "" {
-		return &Error{Code: Damaged, Detail: "the book does not name its content"}
+		return &Error{Code: Damaged, Detail: "the book does not list its contents"}
 	}
 	_ = p.part(root.path, false, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
 	opf := &epubSpine{root: root.path, item: map[string]string{}, kind: map[string]string{}, nav: map[string]bool{}, files: map[string]bool{}}
@@ -45,8 +45,8 @@ func readEPUB(b *builder, data []byte) error {
 				book.beside(opf.path(id), "the table of contents")
 				continue
 			}
-			b.place("outside the order of reading")
-			book.chapter(opf.path(id), "a chapter outside the order of reading")
+			b.place("outside the reading order")
+			book.chapter(opf.path(id), "a chapter outside the reading order")
 		case kind == "application/x-dtbncx+xml":
 			book.beside(opf.path(id), "the table of contents")
 		case strings.HasPrefix(kind, "image/"):
@@ -71,7 +71,7 @@ func (e *epubBook) chapter(name, what string) {
 	b := e.b
 	if e.locked[partName(name)] {
 		e.used[partName(name)] = true
-		b.missing(Flag{Code: Encrypted, Bytes: e.size(name), Detail: "protected against copying: " + what})
+		b.missing(Flag{Code: Encrypted, Bytes: e.size(name), Detail: "copy-protected: " + what})
 		return
 	}
 	_ = e.part(name, false, func(d []byte) error {

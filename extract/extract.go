@@ -149,7 +149,7 @@ func Bytes(name string, data []byte, o Options) (*Result, error) {
 
 func checkInput(name string, data []byte, o Options) (Format, error) {
 	if len(data) == 0 {
-		return "", &Error{Code: Empty, Detail: "the file has no bytes"}
+		return "", &Error{Code: Empty, Detail: "the file is empty"}
 	}
 	if int64(len(data)) > o.MaxInput {
 		return "", limitError("input size", "MaxInput", fmt.Sprintf("%d bytes, limit %d", len(data), o.MaxInput))
@@ -238,7 +238,7 @@ func readers(f Format) func(*builder, []byte) error {
 		case ZIP, TAR, GZIP:
 			return &Error{Code: Archive, Detail: "an archive of files"}
 		case Other:
-			return &Error{Code: Binary, Detail: "a program, a sound or a packed file, not text"}
+			return &Error{Code: Binary, Detail: "a program, a sound file or a compressed file, not text"}
 		}
 		return &Error{Code: Unsupported, Detail: "no reader for " + string(f)}
 	}

@@ -83,7 +83,7 @@ func (st *htmlState) read(z *html.Tokenizer) {
 			}
 			st.end()
 			if st.styles != nil && st.styles.steps > maxStyleSteps {
-				b.flag(Flag{Code: Limit, Detail: "the style sheet is too large: hidden text is not recognised everywhere"})
+				b.flag(Flag{Code: Limit, Detail: "the style sheet is too large, so some hidden text may not be recognised"})
 			}
 			return
 		case html.TextToken:
@@ -317,7 +317,7 @@ func (st *htmlState) start(t html.Token) {
 	if len(st.stack) >= st.b.opt.MaxDepth*16 {
 		if !st.tooDeep {
 			st.tooDeep = true
-			st.b.flag(Flag{Code: Limit, Detail: "elements nested too deep: hidden text below is not recognised; raise " + SettingOf("MaxDepth")})
+			st.b.flag(Flag{Code: Limit, Detail: "elements are nested too deeply: hidden text inside them is not recognised; raise " + SettingOf("MaxDepth")})
 		}
 		return
 	}

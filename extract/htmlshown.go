@@ -14,7 +14,7 @@ import (
 func (st *htmlState) within(s, code string) {
 	if st.skip > 0 || st.b.nested >= st.b.opt.MaxNesting {
 		if st.skip == 0 && strings.TrimSpace(s) != "" {
-			st.b.partial(FlagPart, "pages in pages, too deep to be read")
+			st.b.partial(FlagPart, "pages nested too deeply in other pages to be read")
 		}
 		return
 	}
@@ -91,7 +91,7 @@ func (st *htmlState) frame(t html.Token) {
 // own reads a page embedded in this one.
 func (st *htmlState) own(s string) {
 	if st.b.nested >= st.b.opt.MaxNesting {
-		st.b.partial(FlagPart, "pages in pages, too deep to be read")
+		st.b.partial(FlagPart, "pages nested too deeply in other pages to be read")
 		return
 	}
 	title := st.b.res.Title

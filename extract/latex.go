@@ -20,7 +20,7 @@ func readLaTeX(b *builder, data []byte) error {
 	x.whole(cleanPlain(s), 0)
 	x.endParagraph()
 	if len(x.missing) > 0 {
-		b.partial(FlagPart, "files that are missing: "+strings.Join(x.missing, ", "))
+		b.partial(FlagPart, "missing files: "+strings.Join(x.missing, ", "))
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (x *latex) endParagraph() {
 // text writes the printed text of s.
 func (x *latex) text(s string) {
 	if x.depth >= maxLatexDepth {
-		x.b.missing(Flag{Code: Limit, Detail: "LaTeX groups nested too deep were left out", Letters: characters(s)})
+		x.b.missing(Flag{Code: Limit, Detail: "LaTeX groups that are nested too deeply were left out", Letters: characters(s)})
 		return
 	}
 	x.depth++
@@ -328,7 +328,7 @@ func (x *latex) expand(m macro, p *latexScan) {
 		body = strings.ReplaceAll(body, fmt.Sprintf("#%d", i+1), arg)
 	}
 	if x.fuel -= len(body); x.fuel < 0 {
-		x.b.partial(Limit, "LaTeX macros grow without end")
+		x.b.partial(Limit, "LaTeX macros expand without end")
 		return
 	}
 	x.text(body)

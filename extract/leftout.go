@@ -15,8 +15,8 @@ var leftDetail = []struct{ code, detail string }{
 	{FlagTracked, "deleted text of tracked changes left out"},
 	{FlagReadings, readingsDetail},
 	{FlagNumbers, "numbers, dates and truth values of tables and charts are left out"},
-	{FlagMetadata, "document data is left out: journal, addresses, rights, history"},
-	{FlagAlternatives, "fallback text, which current programs do not show, is left out: its words differ"},
+	{FlagMetadata, "data about the document is left out: journal, addresses, rights, history"},
+	{FlagAlternatives, "fallback text that current programs do not show is left out, although its wording differs"},
 }
 
 // characters returns the number of letters, marks and digits in s, which are the characters that reports count.

@@ -214,7 +214,7 @@ func (b *builder) alternativePart(p mailPart) {
 	}
 	probe := newBuilder(EML, b.opt, b.lim)
 	if err := probe.bodyText(p); err != nil {
-		b.missing(Flag{Code: FlagPart, Bytes: int64(len(p.data)), Detail: "another form of the message cannot be read"})
+		b.missing(Flag{Code: FlagPart, Bytes: int64(len(p.data)), Detail: "an alternative version of the message cannot be read"})
 		return
 	}
 	probe.end()

@@ -38,7 +38,7 @@ func Members(name string, data []byte, o Options) iter.Seq[Member] {
 		w := &walker{o: o, lim: newBudget(o), yield: yield}
 		w.walk(name, name, data, 0)
 		if w.deep > 0 {
-			w.fail(w.deepAt, limitError("archive nesting", "MaxNesting", fmt.Sprintf("%d archives are deeper than %d; this is the first", w.deep,
+			w.fail(w.deepAt, limitError("archive nesting", "MaxNesting", fmt.Sprintf("%d archives are nested more than %d deep; this is the first", w.deep,
 				o.MaxNesting)))
 		}
 	}

@@ -152,7 +152,7 @@ func TestDeepArchives(t *testing.T) {
 		}
 		faults++
 		if m.Err.Code != extract.Limit || m.Path != "a.zip!/0.zip!/0.zip!/0.zip" ||
-			!strings.Contains(m.Err.Detail, "125 archives are deeper than 3") {
+			!strings.Contains(m.Err.Detail, "125 archives are nested more than 3 deep") {
 			t.Errorf("%s: %v", m.Path, m.Err)
 		}
 	}

@@ -80,7 +80,7 @@ func (r *odfReader) other(name string, a attrs) {
 		}
 	case "text:section-source":
 		if href := a.get("href"); href != "" {
-			r.b.flag(Flag{Code: FlagPart, Detail: "a section is linked to another file; only its text in the document is read"})
+			r.b.flag(Flag{Code: FlagPart, Detail: "a section is linked to another file; only the text stored in the document is read"})
 		}
 	case "table:table":
 		if n := a.get("name"); r.b.res.Format == string(ODS) && n != "" {
@@ -153,7 +153,7 @@ func (r *odfReader) read(name string) {
 		r.parts.embeddedObject(name)
 		return
 	case r.within >= r.b.opt.MaxNesting:
-		r.b.partial(FlagPart, fmt.Sprintf("objects in objects, deeper than %d", r.b.opt.MaxNesting))
+		r.b.partial(FlagPart, fmt.Sprintf("objects nested in objects, more than %d deep", r.b.opt.MaxNesting))
 		return
 	}
 	_ = r.parts.part(content, false, func(d []byte) error {

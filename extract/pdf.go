@@ -23,7 +23,7 @@ const maxPageChars = 2_000_000
 // readPDF reads the text layer page by page. Pages without a text layer are named and make the result partial.
 func readPDF(b *builder, data []byte) error {
 	if b.opt.PDF == nil {
-		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDF without an engine (Options.PDF)"}
+		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDFs cannot be read without an engine (Options.PDF)"}
 	}
 	objects, data := newPDFObjects(data, b.opt).asDrawn(b.flag)
 	f, err := b.opt.PDF.open()
@@ -42,7 +42,7 @@ func readPDF(b *builder, data []byte) error {
 	}
 	pages := f.integer("FPDF_GetPageCount", doc)
 	if f.err != nil || pages <= 0 {
-		return &Error{Code: Damaged, Detail: "no page can be found in it"}
+		return &Error{Code: Damaged, Detail: "no pages can be found in it"}
 	}
 	d := &pdfDoc{b: b, f: f, doc: doc, widens: objects.widens()}
 	d.readPages(pages)
@@ -74,7 +74,7 @@ func (f *pdfium) load(data []byte) (uint64, error) {
 	case pdfErrPassword:
 		return 0, &Error{Code: Encrypted, Detail: "the PDF needs a password"}
 	case pdfErrSecurity:
-		return 0, &Error{Code: Encrypted, Detail: "the PDF is protected in an unknown way"}
+		return 0, &Error{Code: Encrypted, Detail: "the PDF is protected by an unknown method"}
 	case pdfErrFormat:
 		return 0, &Error{Code: Damaged, Detail: "not a readable PDF"}
 	default:
@@ -142,7 +142,7 @@ func (d *pdfDoc) readPages(n int) {
 			d.fileNotes = append(d.fileNotes, i)
 		}
 		if total += p.chars; int64(total) > d.b.opt.MaxText {
-			d.b.partial(FlagTextLimit, fmt.Sprintf("text ends on page %d; raise %s to read on", i+1, SettingOf("MaxText")))
+			d.b.partial(FlagTextLimit, fmt.Sprintf("the text is cut off on page %d; raise %s to read more", i+1, SettingOf("MaxText")))
 			return
 		}
 		if d.f.err != nil {

@@ -34,7 +34,7 @@ func (d *pdfDoc) attachments(data []byte) {
 	case k > 0:
 		d.b.flag(Flag{Code: FlagAttachment, Detail: "attached files are read as members", Count: k})
 	case n == 0 && len(d.fileNotes) == 0 && bytes.Contains(data, []byte("/EmbeddedFile")):
-		d.b.flag(Flag{Code: FlagAttachment, Detail: "embedded files that the document does not list; they are not read", Missing: true})
+		d.b.flag(Flag{Code: FlagAttachment, Detail: "embedded files that the document does not list are not read", Missing: true})
 	}
 }
 

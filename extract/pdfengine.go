@@ -182,7 +182,7 @@ func (f *pdfium) float(name string, args ...uint64) float64 {
 func (f *pdfium) malloc(n int) uint32 {
 	p := uint32(f.call("malloc", uint64(n)))
 	if p == 0 && f.err == nil {
-		f.err = fmt.Errorf("PDFium has no memory for %d bytes", n)
+		f.err = fmt.Errorf("PDFium could not allocate %d bytes", n)
 	}
 	return p
 }

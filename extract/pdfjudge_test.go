@@ -31,7 +31,7 @@ func glyphFlags(r *extract.Result) []string {
 }
 
 const (
-	drawnAreCompared = "the stored letters differ from those drawn; the drawn ones are compared"
+	drawnAreCompared = "the stored letters differ from those drawn; the drawn letters are compared"
 	notReadable      = "fonts contradict the stored letters, but what they draw could not be read; the stored letters are compared"
 	notAllFonts      = "some fonts were not checked for letters other than the stored ones"
 )

@@ -245,15 +245,15 @@ func (d *pdfDoc) write() {
 	}
 	if len(noText) > 0 {
 		d.b.missing(Flag{Code: NoTextLayer, Count: len(noText),
-			Detail: fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages))})
+			Detail: fmt.Sprintf("no text layer on page %s of %d, only pictures", pageList(noText), len(d.pages))})
 	}
 	if len(drawn) > 0 {
 		d.b.missing(Flag{Code: NoTextLayer, Count: len(drawn),
-			Detail: fmt.Sprintf("no text layer on page %s of %d: drawn shapes only", pageList(drawn), len(d.pages))})
+			Detail: fmt.Sprintf("no text layer on page %s of %d, only drawn shapes", pageList(drawn), len(d.pages))})
 	}
 	if len(mute) > 0 {
 		d.b.missing(Flag{Code: NoTextLayer, Count: len(mute),
-			Detail: fmt.Sprintf("no text layer on page %s of %d: letters without a meaning", pageList(mute), len(d.pages))})
+			Detail: fmt.Sprintf("no text layer on page %s of %d, only letters whose meaning is unknown", pageList(mute), len(d.pages))})
 	}
 	if len(failed) > 0 {
 		d.b.missing(Flag{Code: Damaged, Count: len(failed),
@@ -267,7 +267,7 @@ func (d *pdfDoc) write() {
 			Detail: fmt.Sprintf("pictures on page %s of %d are not read; text in them is not checked", pageList(pictured), len(d.pages))})
 	}
 	if len(astray) > 0 {
-		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in an order other than the reading order, on page %s of %d",
+		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words are not drawn in reading order on page %s of %d",
 			pageList(astray), len(d.pages)), Count: len(astray)})
 	}
 	if d.b.garbled = garbled*20 > seen && seen > 0; d.b.garbled {
@@ -350,9 +350,9 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
 	case l.invisible && !p.scan: // invisible text over the image of a page is the output of character recognition
-		b.spans.add(FlagHidden, "text drawn without ink", from, len(b.para))
+		b.spans.add(FlagHidden, "text drawn invisibly", from, len(b.para))
 	case l.covered && !p.scan:
-		b.spans.add(FlagHidden, "text under a box or a picture, or cut off", from, len(b.para))
+		b.spans.add(FlagHidden, "text that is under a box or a picture, or is cut off", from, len(b.para))
 	case l.white:
 		b.spans.add(FlagWhite, pdfDetail[FlagWhite], from, len(b.para))
 	case l.squeezed:
@@ -364,7 +364,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 
 // pdfDetail explains the flags for stretches of a line.
 var pdfDetail = map[string]string{
-	FlagHidden: "text without ink, under a box or a picture, or cut off",
+	FlagHidden: "text that is drawn invisibly, is under a box or a picture, or is cut off",
 	FlagWhite:  "text in the colour of the background",
 	FlagTiny:   "letters too narrow to read",
 }

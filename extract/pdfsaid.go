@@ -16,7 +16,7 @@ import (
 // turn drawn letters into others, this package reads what is drawn.
 
 // saidDetail is the detail of the flag.
-const saidDetail = "the stored letters differ from those drawn; the drawn ones are compared"
+const saidDetail = "the stored letters differ from those drawn; the drawn letters are compared"
 
 // otherWords is the maximum share of a page's three-letter groups that can differ between its stated text and the drawn text.
 const otherWords = 0.05

@@ -50,7 +50,7 @@ func scanQuotes(b *builder, s string) {
 		if open >= 0 && strings.ContainsRune(mark.closers, r) {
 			if q := s[open:i]; len(q) >= longQuotation && len(q) <= maxQuotation && mark.strange(q, english) {
 				b.flag(Flag{Code: FlagQuoted, Start: open, End: i + len(string(r)),
-					Detail: "a long passage between quotation marks that are unusual in its language"})
+					Detail: "a long passage in quotation marks that are unusual in its language"})
 			}
 			open = -1
 			continue

@@ -118,7 +118,7 @@ func (r *rtfReader) read() error {
 		}
 	}
 	if len(r.stack) > 0 {
-		return &Error{Code: Damaged, Detail: "the RTF text ends in the middle"}
+		return &Error{Code: Damaged, Detail: "the RTF text is truncated"}
 	}
 	return nil
 }

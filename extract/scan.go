@@ -69,11 +69,11 @@ func scanLanguage(b *builder, s string) {
 	endWord()
 	switch {
 	case private*100 > chars*maxPrivate:
-		b.flag(Flag{Code: FlagGlyphs, Detail: "characters without a public meaning", Count: private})
+		b.flag(Flag{Code: FlagGlyphs, Detail: "characters with no standard meaning", Count: private})
 	case words >= leastWords && without*100 > words*maxVowelless:
-		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d words have no vowel: the text is not language", without, words)})
+		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d words have no vowel, so the text is not natural language", without, words)})
 	case words >= leastWords && vowels*100 < letters*leastVowels:
-		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d letters are vowels: the text is not language", vowels, letters)})
+		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d letters are vowels, so the text is not natural language", vowels, letters)})
 	}
 }
 

@@ -29,7 +29,7 @@ func scanSpaced(b *builder, s string) {
 	for _, r := range runs {
 		if r.Letters >= spacedSentence || often && (all >= leastSpacedAll || r.Known && r.Small) {
 			b.flag(Flag{Code: FlagSpaced, Start: r.Start, End: r.End,
-				Detail: fmt.Sprintf("%d letters spaced out; matched as “%s”", r.Letters, shortened(r.Joined))})
+				Detail: fmt.Sprintf("%d letters with spaces between them; matched as “%s”", r.Letters, shortened(r.Joined))})
 		}
 	}
 }

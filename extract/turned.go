@@ -14,7 +14,7 @@ const (
 )
 
 // turnedDetail is the flag detail for a stretch displayed in a different order from the stored one.
-const turnedDetail = "stored in an order other than the one shown; what is seen is compared"
+const turnedDetail = "the text is stored in a different order from the one shown; the order shown is compared"
 
 // maxTurns is the maximum nesting of controls; the Annex allows 125.
 const maxTurns = 125

@@ -33,7 +33,7 @@ type xmlScan struct {
 }
 
 // errXMLEnds means that a token is truncated.
-var errXMLEnds = errors.New("XML ends inside a tag, a comment or the like")
+var errXMLEnds = errors.New("the XML ends inside a tag, a comment or a similar construct")
 
 // next reads a token, skipping comments, instructions and document types. It returns io.EOF at the end.
 func (x *xmlScan) next() (xmlKind, error) {
@@ -84,14 +84,14 @@ func (x *xmlScan) aside(rest string) error {
 	case rest[1] == '?':
 		x.at += 2
 		if name, err := x.word(); err != nil || name == "" {
-			return orError(err, "an instruction without a name")
+			return orError(err, "processing instruction without a name")
 		}
 		end = "?>"
 	case strings.HasPrefix(rest, "<!--"):
 		x.at += 4
 		end = "--"
 	case strings.HasPrefix(rest, "<!-"), strings.HasPrefix(rest, "<!["):
-		return errors.New("a mark that begins neither a comment nor CDATA")
+		return errors.New("<! begins neither a comment nor a CDATA section")
 	default:
 		x.at += 2
 		return x.docType()
@@ -155,7 +155,7 @@ func (x *xmlScan) stopTag() error {
 		return errXMLEnds
 	}
 	if x.s[x.at] != '>' {
-		return errors.New("more than a name in the end tag of " + x.name.Local)
+		return errors.New("something follows the name in the end tag of " + x.name.Local)
 	}
 	x.at++
 	return nil
@@ -181,7 +181,7 @@ func (x *xmlScan) startTag() error {
 				return errXMLEnds
 			}
 			if x.s[x.at+1] != '>' {
-				return errors.New("a slash inside the tag of " + x.name.Local)
+				return errors.New("misplaced slash in the tag of " + x.name.Local)
 			}
 			x.at += 2
 			x.empty = true
@@ -222,7 +222,7 @@ func (x *xmlScan) value() (string, error) {
 		s := x.s[x.at : x.at+n]
 		x.at += n + 1
 		if strings.IndexByte(s, '<') >= 0 {
-			return "", errors.New("a < inside a value")
+			return "", errors.New("< inside an attribute value")
 		}
 		return plainChars(s, true, false)
 	}
@@ -257,7 +257,7 @@ func (x *xmlScan) qualified() (xml.Name, error) {
 	colon := strings.IndexByte(s, ':')
 	switch {
 	case s == "", colon >= 0 && strings.IndexByte(s[colon+1:], ':') >= 0:
-		return xml.Name{}, errors.New("no name in a tag")
+		return xml.Name{}, errors.New("tag without a name")
 	case colon <= 0 || colon == len(s)-1:
 		return xml.Name{Local: s}, nil
 	}
@@ -273,7 +273,7 @@ func (x *xmlScan) word() (string, error) {
 	s := x.s[x.at : x.at+n]
 	x.at += n
 	if s != "" && !isXMLName(s) {
-		return "", errors.New("a name with characters that names cannot contain")
+		return "", errors.New("a name contains characters that are not allowed in names")
 	}
 	return s, nil
 }
@@ -312,7 +312,7 @@ func isXMLName(s string) bool {
 // in s is a fault.
 func plainChars(s string, more, ends bool) (string, error) {
 	if ends && strings.Contains(s, "]]>") {
-		return "", errors.New("the end of CDATA without its beginning")
+		return "", errors.New("CDATA end marker without a matching start")
 	}
 	if strings.IndexByte(s, '&') < 0 {
 		return cleanChars(s)
@@ -393,7 +393,7 @@ func legalChars(s string) (string, error) {
 		switch c := s[i]; {
 		case c >= 0x20 && c != 0xef, c == '\n', c == '\t', c == '\r':
 		case c < 0x20, strings.HasPrefix(s[i:], "\uFFFE"), strings.HasPrefix(s[i:], "\uFFFF"):
-			return "", errors.New("a character that XML does not allow")
+			return "", errors.New("character not allowed in XML")
 		}
 	}
 	return s, nil

@@ -54,9 +54,9 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 func malformed(err error) *concordat.Refusal {
 	if errors.Is(err, wire.ErrVersion) {
 		return &concordat.Refusal{Reason: concordat.ReasonFault,
-			Words: fmt.Sprintf("this site speaks version %d of the protocol; both sites must run versions of Concordat that speak the same one", wire.Version)}
+			Words: fmt.Sprintf("this site uses version %d of the protocol; both sites must run versions of Concordat that use the same one", wire.Version)}
 	}
-	return &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"}
+	return &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not have the expected format"}
 }
 
 func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, error) {
@@ -139,7 +139,7 @@ func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteI
 func (s *answers) scheme(e concordat.Epoch) (concordat.Scheme, error) {
 	scheme, ok := s.epochs.Scheme(e)
 	if !ok {
-		return "", &concordat.Refusal{Reason: concordat.ReasonEpoch, Words: "no fingerprints of " + e.String()}
+		return "", &concordat.Refusal{Reason: concordat.ReasonEpoch, Words: "this site has no fingerprints for " + e.String()}
 	}
 	return scheme, nil
 }
@@ -155,7 +155,7 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	}
 	if scheme != a.Scheme {
 		// An empty answer without an error would be taken for "nothing found".
-		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme, Words: "this site has " + string(scheme)}
+		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme, Words: "this site uses scheme " + string(scheme)}
 	}
 	t, err := s.answerer.Answer(ctx, from, a)
 	if err != nil {

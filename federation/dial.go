@@ -19,7 +19,7 @@ import (
 // never contacted unless an administrator allows them.
 
 // errPrivate means that a partner's card names a forbidden address.
-var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")
+var errPrivate = errors.New("the address is not public; to allow its network, an administrator can add it to federation.allow")
 
 // reach determines where partner connections can go besides the Internet.
 type reach struct {

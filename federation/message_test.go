@@ -491,7 +491,7 @@ func TestScheme(t *testing.T) {
 	earlier[0] = 1
 	env, pending := w.seal(t, crypto.TypeQuery, earlier, time.Minute)
 	_, body := w.post(env)
-	if _, refusal := w.opened(t, body, pending, crypto.TypeReply); refusal == nil || !strings.Contains(refusal.Words, "speaks version 2") {
+	if _, refusal := w.opened(t, body, pending, crypto.TypeReply); refusal == nil || !strings.Contains(refusal.Words, "uses version 2") {
 		t.Errorf("an ask of an earlier version: refusal %v", refusal)
 	}
 	if n := w.answers.asked(); n != 0 {

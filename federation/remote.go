@@ -330,7 +330,7 @@ func (r *remote) call(ctx context.Context, method, url string, body []byte, most
 	case errors.As(err, &e):
 		e.Site = r.name
 		if skew := r.o.Now().Sub(date); e.Kind == KindRejected && !date.IsZero() && skew.Abs() > crypto.Skew {
-			e.Err = fmt.Errorf("%w; its clock differs by %v", e.Err, skew.Round(time.Second))
+			e.Err = fmt.Errorf("%w; its clock differs from ours by %v", e.Err, skew.Round(time.Second))
 		}
 		return nil, e
 	case err != nil:
@@ -356,7 +356,7 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusBadRequest:
-		return nil, date, &Error{Kind: KindRejected, Err: errors.New("it does not accept the message")}
+		return nil, date, &Error{Kind: KindRejected, Err: errors.New("the partner does not accept the message")}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return nil, date, &Error{Kind: KindDown, Err: errors.New(resp.Status)}
 	default:
@@ -367,7 +367,7 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 		return nil, date, err
 	}
 	if len(answer) > most {
-		return nil, date, &Error{Kind: KindGarbage, Err: fmt.Errorf("more than %d bytes", most)}
+		return nil, date, &Error{Kind: KindGarbage, Err: fmt.Errorf("the answer is longer than %d bytes", most)}
 	}
 	return answer, date, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // errPin means that the other end presented a key that its card does not name.
-var errPin = errors.New("TLS key is not one that the site's card names")
+var errPin = errors.New("the TLS key is not listed on the site's card")
 
 // groups lists the supported key exchanges, which are all hybrid, so that traffic recorded today remains unreadable for a future quantum
 // computer.

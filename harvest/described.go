@@ -17,7 +17,7 @@ import (
 )
 
 // errTooManyMeta is recorded if some metadata is not read.
-var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions of a work are read", maxSets)
+var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions per work are read", maxSets)
 
 // describedBy reads the metadata to which a page or a list links (describedby), reading each address once. Links to formats other than
 // XML are ignored, since repositories offer several formats.

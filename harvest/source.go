@@ -62,7 +62,7 @@ func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.Harv
 		return bad("address: it cannot be read")
 	case u.Scheme == "file":
 		if !folders {
-			return bad("address: folders are added by the command concordat harvest add, on this machine")
+			return bad("address: to add a folder, run concordat harvest add on this machine")
 		}
 		if h.Kind = KindFolder; !filepath.IsAbs(u.Path) || u.Host != "" {
 			return bad("address: want file:/// and an absolute path")

@@ -143,7 +143,7 @@ func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) err
 			return err
 		}
 		if part.Index {
-			return fmt.Errorf("%s: an index of indexes", e.URL)
+			return fmt.Errorf("%s: it is an index of indexes", e.URL)
 		}
 		if err := f(part); err != nil {
 			return err

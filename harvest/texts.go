@@ -297,10 +297,10 @@ func (g *gathering) fault(at string, err error) {
 }
 
 // errTooMany is recorded if some files are not read.
-var errTooMany = fmt.Errorf("not read: a record has at most %d texts", maxTexts)
+var errTooMany = fmt.Errorf("not read: at most %d texts per record are read", maxTexts)
 
 // errTooManySets is recorded if some link sets are not read.
-var errTooManySets = fmt.Errorf("not read: at most %d link sets of a page are read", maxSets)
+var errTooManySets = fmt.Errorf("not read: at most %d link sets per page are read", maxSets)
 
 // file accepts a text, or searches a page for it.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {

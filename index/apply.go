@@ -220,7 +220,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	s.logged.bytes += bytes
 	s.logged.mu.Unlock()
 	if err := s.engine.batch(batch); err != nil {
-		err = fmt.Errorf("changes up to %d may or may not be there: %w: %w", at.Seq, concordat.ErrUnavailable, err)
+		err = fmt.Errorf("changes up to %d may or may not have been saved: %w: %w", at.Seq, concordat.ErrUnavailable, err)
 		s.logged.mu.Lock()
 		s.logged.err = err
 		s.logged.changed.Broadcast()

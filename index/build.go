@@ -36,7 +36,7 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 		return fmt.Errorf("build %s: %w", dir, concordat.ErrExists)
 	}
 	if o.Scheme == "" {
-		return fmt.Errorf("build %s: no scheme: %w", dir, concordat.ErrInvalid)
+		return fmt.Errorf("build %s: no scheme is given: %w", dir, concordat.ErrInvalid)
 	}
 	if o.StockSegments {
 		return fmt.Errorf("build %s: Build writes its own segments; open the shard and put the documents: %w", dir, concordat.ErrInvalid)

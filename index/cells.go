@@ -42,7 +42,7 @@ func decodeCells(b []byte, do func(concordat.Cell)) error {
 func checkCells(cells []concordat.Cell) error {
 	for i, c := range cells {
 		if c >= concordat.Cells || i > 0 && c <= cells[i-1] {
-			return fmt.Errorf("cell %d: %d of %d, or not above the one before", i, c, concordat.Cells)
+			return fmt.Errorf("cell %d: %d of %d, or not greater than the previous cell", i, c, concordat.Cells)
 		}
 	}
 	return nil

@@ -168,7 +168,7 @@ func checkSpans(b []byte, n int) error {
 		b = b[m:]
 	}
 	if len(b) != 0 {
-		return fmt.Errorf("%d bytes after the spans: %w", len(b), errStored)
+		return fmt.Errorf("%d extra bytes after the spans: %w", len(b), errStored)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func decodeMeta(b []byte) (*meta, error) {
 		return nil, fmt.Errorf("document data of %d bytes: %w", len(b), errStored)
 	}
 	if b[0] != metaVersion && b[0] != plainVersion {
-		return nil, fmt.Errorf("document data of version %d, but this program reads %d and %d", b[0], plainVersion, metaVersion)
+		return nil, fmt.Errorf("document data has version %d, but this program reads %d and %d", b[0], plainVersion, metaVersion)
 	}
 	if b[1] > 1 {
 		return nil, fmt.Errorf("document flags %#x: %w", b[1], errStored)

@@ -47,7 +47,7 @@ var lookups = sync.Pool{New: func() any { return new(lookup) }}
 // checkQuery returns an error for an invalid query.
 func (s *Shard) checkQuery(q *concordat.Query) error {
 	if q.Scheme != s.opt.Scheme {
-		return fmt.Errorf("query has scheme %s, but the shard has %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the query uses scheme %s, but the shard uses %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
 	}
 	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.MaxHashes < 0 || q.MaxHashes > concordat.Nibbles || q.Limit < 0 {
 		return fmt.Errorf("query with distance %d, %d hashes, limit %d: %w", q.MaxDistance, q.MaxHashes, q.Limit, concordat.ErrInvalid)
@@ -57,7 +57,7 @@ func (s *Shard) checkQuery(q *concordat.Query) error {
 	}
 	for i, f := range q.Fingerprints {
 		if !valid(f) {
-			return fmt.Errorf("query: fingerprint %d has more than %d bits: %w", i, concordat.Bits, concordat.ErrInvalid)
+			return fmt.Errorf("query: fingerprint %d is longer than %d bits: %w", i, concordat.Bits, concordat.ErrInvalid)
 		}
 	}
 	return nil

@@ -209,7 +209,7 @@ func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	})
 	for i := 1; i < len(ts); i++ {
 		if id := w.ids[ts[i].doc]; id == w.ids[ts[i-1].doc] {
-			return nil, fmt.Errorf("identity %x twice in a segment", id)
+			return nil, fmt.Errorf("identity %x appears twice in a segment", id)
 		}
 	}
 	return ts, nil

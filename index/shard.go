@@ -66,7 +66,7 @@ type Shard struct {
 var _ concordat.Index = (*Shard)(nil)
 
 // errLogged refuses a change that would bypass the log.
-var errLogged = fmt.Errorf("shard is changed through its log only: %w", concordat.ErrRefused)
+var errLogged = fmt.Errorf("the shard can be changed only through its log: %w", concordat.ErrRefused)
 
 // writable returns the error for refusing Put and Delete, or nil.
 func (o *Options) writable() error {
@@ -80,7 +80,7 @@ func (o *Options) writable() error {
 }
 
 // errReadOnly refuses to change a shard opened with ReadOnly.
-var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
+var errReadOnly = fmt.Errorf("the shard is open in read-only mode: %w", concordat.ErrRefused)
 
 // Open opens the shard in dir, or creates one if dir is absent or empty. It fails immediately with ErrLocked if another process has the
 // shard open. It fails with ErrScheme if the shard's fingerprints have a different scheme, and with ErrCorrupt, which names the file, if
@@ -105,11 +105,11 @@ func Open(dir string, o Options) (*Shard, error) {
 		return nil, err
 	}
 	if create && o.ReadOnly {
-		return nil, fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
+		return nil, fmt.Errorf("%s: the folder holds no shard: %w", dir, concordat.ErrNotFound)
 	}
 	if create {
 		if o.Scheme == "" {
-			return nil, fmt.Errorf("create %s: no scheme: %w", dir, concordat.ErrInvalid)
+			return nil, fmt.Errorf("create %s: no scheme is given: %w", dir, concordat.ErrInvalid)
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err

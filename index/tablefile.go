@@ -209,7 +209,7 @@ func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *le
 		return nil, nil, nil, err
 	}
 	if string(head[:len(tableMagic)]) != tableMagic || !bytes.Equal(head[len(tableMagic):][:sha256.Size], key[:]) {
-		return nil, nil, nil, errors.New("of another state of the shard, or another version")
+		return nil, nil, nil, errors.New("it belongs to another state of the shard or another version of the program")
 	}
 	var c tableCounts
 	if _, err := binary.Decode(head[len(tableMagic)+sha256.Size:], binary.LittleEndian, &c); err != nil {
@@ -293,7 +293,7 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 		docs = append(docs, d)
 	}
 	if len(r.b) != 0 {
-		return nil, fmt.Errorf("%d bytes after the documents: %w", len(r.b), errStored)
+		return nil, fmt.Errorf("%d extra bytes after the documents: %w", len(r.b), errStored)
 	}
 	return docs, nil
 }
@@ -431,7 +431,7 @@ func (s *Shard) saveTable() error {
 		return err
 	}
 	if s.opt.Logged && !s.logged.is(st.applied) {
-		return errors.New("not all that was applied is on disk")
+		return errors.New("some applied changes are not on disk yet")
 	}
 	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
 		return nil // the file still matches, because no segments were merged in the background

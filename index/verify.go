@@ -98,7 +98,7 @@ func (e *engine) note(path string) {
 		return
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(e.dir), suspectName), []byte(filepath.Base(path)), 0o600); err != nil {
-		e.log("a damaged segment cannot be noted for the next start", "path", path, "error", err)
+		e.log("the damaged segment cannot be recorded for the next start", "path", path, "error", err)
 	}
 }
 
@@ -207,7 +207,7 @@ func pathsOf(segs []*scorch.SegmentSnapshot) (paths []string) {
 }
 
 // errBytes means that a file's bytes have changed.
-var errBytes = errors.New("changed bytes")
+var errBytes = errors.New("its bytes have changed")
 
 // verifyFile compares a zap file with the CRC-32 in its last four bytes. It calls each, unless nil, with the length of each part read, in
 // bytes, and stops if each returns an error.
@@ -222,7 +222,7 @@ func verifyFile(path string, each func(int) error) error {
 		return err
 	}
 	if fi.Size() < 4 {
-		return fmt.Errorf("%w: %d in all", errBytes, fi.Size())
+		return fmt.Errorf("%w: %d in total", errBytes, fi.Size())
 	}
 	h := crc32.NewIEEE()
 	buf := make([]byte, 1<<20)

@@ -155,7 +155,7 @@ func ParseCentral(c coord.Config) (CentralSettings, error) {
 		return s, fmt.Errorf("settings of the cluster, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
 	}
 	if s.Format != centralFormat {
-		return s, fmt.Errorf("settings of the cluster have format %d, but this program knows %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
+		return s, fmt.Errorf("settings of the cluster have format %d, but this program can read format %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
 	}
 	return s, s.Validate()
 }
@@ -172,7 +172,7 @@ func (s CentralSettings) Validate() error {
 		case !known[k]:
 			all = append(all, fmt.Errorf("%s: no such key", k))
 		case slices.Contains(ownKeys, k) || strings.HasPrefix(k, "cluster."):
-			all = append(all, fmt.Errorf("%s: each node has its own", k))
+			all = append(all, fmt.Errorf("%s: each node has its own value for this key", k))
 		}
 	}
 	if _, err := config.Load("", s.Lookup(nil)); err != nil {

@@ -100,7 +100,7 @@ func AbsentSite(dir string) error {
 	if there == "" {
 		return Usagef("%s contains no site: create one with concordat init %s, or name another folder with --data", dir, dir)
 	}
-	return Usagef("%s contains no site: %s is missing, though %s is there: restore a backup with concordat restore, or name another folder "+
+	return Usagef("%s contains no site: %s is missing, although %s exists: restore a backup with concordat restore, or name another folder "+
 		"with --data", dir, missing, there)
 }
 

@@ -28,7 +28,7 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	return nil, Usagef("no template %s: there are %s", name, NameList(names))
+	return nil, Usagef("no template %s: choose one of %s", name, NameList(names))
 }
 
 // SectionTemplate returns the wanted section template; "none" selects no template. By default, it is the template that all the given

@@ -69,7 +69,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if held < n || n != all {
-		return fmt.Errorf("move documents into the shards: %d of %d were read, and %d are there: %w", n, all, held, concordat.ErrCorrupt)
+		return fmt.Errorf("move documents into the shards: %d of %d were read, and the shards hold %d: %w", n, all, held, concordat.ErrCorrupt)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err

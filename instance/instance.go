@@ -184,9 +184,9 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 			return err
 		}
 	case o.Clustered():
-		return Usagef("this machine is a node of a cluster and is not being served: start concordat serve here, which finds the others")
+		return Usagef("this machine is a node of a cluster, but the server is not running here: start concordat serve, which finds the other nodes")
 	case HoldsShards(o.Dir):
-		return Usagef("the index came from a backup of a site of several machines: found the cluster again with concordat cluster init, then start concordat serve")
+		return Usagef("the index came from a backup of a site with several machines: create the cluster again with concordat cluster init, then start concordat serve")
 	default:
 		if err := FinishReindex(o.Dir); err != nil {
 			return err

@@ -96,7 +96,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return PassphraseFrom(path)
 		}
 		if ask == nil {
-			return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask on and %s is not set", PassphraseVariable)
+			return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask for it and %s is not set", PassphraseVariable)
 		}
 		return ask("passphrase of the keystore: ")
 	}
@@ -115,7 +115,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return s, err
 		}
 	}
-	return crypto.Secret{}, Usagef("no key for the keystore: %s does not exist; name it with %s", strings.Join(paths, " or "), KeyFileVariable)
+	return crypto.Secret{}, Usagef("no key for the keystore: %s does not exist; give its path with %s", strings.Join(paths, " or "), KeyFileVariable)
 }
 
 // PassphraseFrom reads a passphrase from the first line of a file that only its owner may be able to read.
@@ -126,7 +126,7 @@ func PassphraseFrom(path string) (crypto.Secret, error) {
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return crypto.Secret{}, Usagef("%s holds no passphrase on its first line", path)
+		return crypto.Secret{}, Usagef("%s contains no passphrase on its first line", path)
 	}
 	return crypto.Passphrase([]byte(line)), nil
 }
@@ -156,7 +156,7 @@ func readSmall(path string, most int64) ([]byte, error) {
 		return nil, Usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
 	}
 	if info.Size() > most {
-		return nil, Usagef("%s has %d bytes and is not a secret of this program", path, info.Size())
+		return nil, Usagef("%s has %d bytes, so it is not a secret file of this program", path, info.Size())
 	}
 	return os.ReadFile(path)
 }

@@ -23,7 +23,7 @@ func Listen(key, flag, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s: %s is in use by another program, perhaps by another site: stop it, or %s (port 0 takes any that is free)",
 			key, address, how)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("%s: this user may not listen at port %s: choose one above 1023; %s", key, port, how)
+		return nil, fmt.Errorf("%s: this user may not listen on port %s: choose one above 1023; %s", key, port, how)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("%s: this machine has no address %s: %s", key, address, how)
 	}

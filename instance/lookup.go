@@ -52,7 +52,7 @@ func (o *Instance) Library(ctx context.Context, name string) (store.Library, err
 	if len(names) == 0 {
 		return l, Usagef("no library %s; create it with concordat library create %s", name, name)
 	}
-	return l, Usagef("no library %s: there are %s", name, NameList(names))
+	return l, Usagef("no library %s: choose one of %s", name, NameList(names))
 }
 
 // Partner returns a partner by its identity in any form, or by its name on this site.

@@ -61,7 +61,7 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 		}
 		return zk.Open(ctx, options)
 	}
-	return nil, Usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
+	return nil, Usagef("cluster.coordinator: this program does not understand %q: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
 // ZookeeperAddress parses zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark. The parameters account, ca,
@@ -100,7 +100,7 @@ func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" 
 func (o *Instance) Trust() (*cluster.Trust, error) {
 	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil, Usagef("this machine belongs to no cluster: concordat cluster init creates one, concordat cluster join joins one: %w", err)
+		return nil, Usagef("this machine belongs to no cluster: create one with concordat cluster init, or join one with concordat cluster join: %w", err)
 	}
 	if err == nil && string(t.Node) != o.Config.Cluster.Node {
 		err = Usagef("cluster.node is %q, but this machine's certificate says %q", o.Config.Cluster.Node, t.Node)

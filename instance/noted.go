@@ -112,7 +112,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	}
 	o.indexNote = "alone-" + id
 	lost := func(records string) error {
-		return fmt.Errorf("%s: the index lacks %s acknowledged changes: a file of its log was cut or put back; restore a backup, or remove %s to go on without them: %w",
+		return fmt.Errorf("%s: the index lacks %s acknowledged changes because a file of its log was truncated or replaced by an older copy; restore a backup, or remove %s to continue without them: %w",
 			filepath.Dir(path), records, path, concordat.ErrCorrupt)
 	}
 	switch was, err := o.Store.Setting(ctx, lostSetting); {
@@ -155,7 +155,7 @@ func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
 			return err
 		}
 		if dir := filepath.Join(o.Dir, IndexName, "00"); len(rows) > 0 {
-			return fmt.Errorf("%s is empty, but the catalogue has documents: restore a backup, or write any name into %s to go on without them: %w",
+			return fmt.Errorf("%s is empty, although the catalogue lists documents: restore a backup, or write any name into %s to continue without them: %w",
 				dir, filepath.Join(dir, identityName), concordat.ErrCorrupt)
 		}
 	}

@@ -30,7 +30,7 @@ type Salvaged struct {
 // document failed.
 func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, error) {
 	if o.Node == nil {
-		return nil, Usagef("the site has one machine")
+		return nil, Usagef("the site has only one machine")
 	}
 	asides, err := AsidesOf(o.Dir)
 	out := &Salvaged{Asides: asides}
@@ -118,7 +118,7 @@ func AsidesOf(dir string) ([]cluster.Aside, error) {
 func NothingAside(dir string) error {
 	asides, err := AsidesOf(dir)
 	if err == nil && len(asides) > 0 {
-		err = fmt.Errorf("%d copies of shards were put aside here and may hold documents that the site lacks: run concordat cluster salvage",
+		err = fmt.Errorf("%d copies of shards were set aside here and may contain documents that the site lacks: run concordat cluster salvage",
 			len(asides))
 	}
 	return err

@@ -45,7 +45,7 @@ func CallServing(ctx context.Context, dir, path string, in, out any) error {
 	body := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 64<<20))
 	if resp.StatusCode != http.StatusOK {
 		var problem struct{ Error string }
-		return errors.Join(fmt.Errorf("the serving process answers %s", resp.Status), body.Decode(&problem), errors.New(problem.Error))
+		return errors.Join(fmt.Errorf("the serving process answered %s", resp.Status), body.Decode(&problem), errors.New(problem.Error))
 	}
 	return body.Decode(out)
 }

@@ -30,7 +30,7 @@ func (o *Instance) settle(ctx context.Context) error {
 		}
 		if o.ahead > explained {
 			if err := retake(ctx, o, intakes); err != nil {
-				return fmt.Errorf("take documents into the catalogue again: %w", err)
+				return fmt.Errorf("add documents to the catalogue again: %w", err)
 			}
 		}
 	}

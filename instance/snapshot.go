@@ -95,7 +95,7 @@ func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	}
 	signed, err := checkedHead(ctx, db, h.Signed)
 	if err == nil && (signed.Seq != h.Seq || signed.Hash != h.Hash) {
-		err = fmt.Errorf("%w: the manifest says that the audit ends with entry %d, but its signature says %d", concordat.ErrCorrupt, h.Seq, signed.Seq)
+		err = fmt.Errorf("%w: according to the manifest, the audit ends with entry %d, but according to its signature, with entry %d", concordat.ErrCorrupt, h.Seq, signed.Seq)
 	}
 	return err
 }

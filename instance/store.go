@@ -46,7 +46,7 @@ func secretLine(dir, key, path string) (string, error) {
 		return "", Usagef("%s: %w", key, err)
 	}
 	if info.Size() > maxPassword || info.Mode().Perm()&0o077 != 0 {
-		return "", Usagef("%s %s: want at most %d bytes, for its owner only (chmod 600)", key, path, maxPassword)
+		return "", Usagef("%s %s: want a file of at most %d bytes that only its owner can read (chmod 600)", key, path, maxPassword)
 	}
 	b, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(b), "\n")

@@ -11,7 +11,7 @@ func (l *lab) benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.PersistentFlags().StringVar(&l.figures.path, "benchfmt", "",
-		"also add the figures to this file in the format of Go's benchmarks, which benchstat compares")
+		"also append the figures to this file in the format of Go benchmarks, which benchstat can compare")
 	c.AddCommand(l.benchRun(), l.benchIndex(), l.benchQuery(), l.benchFingerprint(), l.benchCheck(), l.benchJoin(), l.benchMemory(),
 		l.benchGrowth(), l.benchIngest(), l.benchWeb(), l.benchCluster(), l.benchOccupancy())
 	return c

@@ -10,11 +10,11 @@ import (
 func (l *lab) benchCheck() *cobra.Command {
 	var o bench.CheckOptions
 	var channel string
-	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time by stage",
+	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time for each stage",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Sentences < 1 || o.Rounds < 1 || o.Documents < 0 || o.PerDocument < 1 || o.Submission < 1 {
-				return cli.Usagef("--n, --rounds, --per-document and --submission must be at least 1, --documents at least 0")
+				return cli.Usagef("--n, --rounds, --per-document and --submission must be at least 1, and --documents at least 0")
 			}
 			ch, err := cli.ChannelFlag(channel)
 			if err != nil {
@@ -32,12 +32,12 @@ func (l *lab) benchCheck() *cobra.Command {
 				})
 			})
 		}}
-	c.Flags().IntVarP(&o.Sentences, "n", "n", 100_000, "sentences of the library")
-	c.Flags().IntVar(&o.Documents, "documents", 0, "documents of the library; what --n makes if not given")
-	c.Flags().IntVar(&o.PerDocument, "per-document", 200, "sentences of a document of the library, 21 words each")
-	c.Flags().IntVar(&o.Submission, "submission", 200, "sentences of the submission")
-	c.Flags().IntVar(&o.Rounds, "rounds", 5, "submissions checked")
-	c.Flags().StringVar(&channel, "channel", "both", "by what source documents are nominated: both, fingerprints or text")
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the text")
+	c.Flags().IntVarP(&o.Sentences, "n", "n", 100_000, "number of sentences in the library")
+	c.Flags().IntVar(&o.Documents, "documents", 0, "number of documents in the library (default: as many as --n sentences fill)")
+	c.Flags().IntVar(&o.PerDocument, "per-document", 200, "number of sentences in each document of the library, 21 words each")
+	c.Flags().IntVar(&o.Submission, "submission", 200, "number of sentences in the submission")
+	c.Flags().IntVar(&o.Rounds, "rounds", 5, "number of submissions to check")
+	c.Flags().StringVar(&channel, "channel", "both", "how candidate sources are found: fingerprints, text or both")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed for the made-up text")
 	return c
 }

@@ -15,13 +15,13 @@ const benchSettle = 5 * time.Second
 
 func (l *lab) benchCluster() *cobra.Command {
 	o := bench.ClusterOptions{Settle: benchSettle}
-	c := &cobra.Command{Use: "cluster", Short: "Let a site of several nodes grow: speed, latency, memory", Args: cobra.NoArgs,
-		Long: `Cluster opens nodes in this process, over loopback connections, puts random fingerprints as documents of 200 sentences
-through all nodes, and asks at each size. Processor time is that of all nodes together.`,
+	c := &cobra.Command{Use: "cluster", Short: "Measure a growing site of several nodes: speed, latency and memory", Args: cobra.NoArgs,
+		Long: `Cluster opens nodes in this process, connected over loopback, adds random fingerprints through all nodes, as documents
+of 200 sentences, and asks queries at each size. The processor time is that of all nodes together.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Nodes < 1 || o.Shards < 1 || o.Copies < 1 || o.Copies > o.Nodes || o.Questions < 1 || o.Writers < 1 || len(o.Sizes) == 0 ||
 				o.Sizes[0] < 200 || !slices.IsSorted(o.Sizes) {
-				return cli.Usagef("all numbers must be at least 1, --copies at most --nodes, --sizes ascending from 200 on")
+				return cli.Usagef("all numbers must be at least 1, --copies at most --nodes, and --sizes must ascend from at least 200")
 			}
 			return scratch(func(dir string) error {
 				return bench.Cluster(cmd.Context(), dir, o, func(r bench.ClusterResult) error {
@@ -33,10 +33,10 @@ through all nodes, and asks at each size. Processor time is that of all nodes to
 		}}
 	c.Flags().IntVar(&o.Nodes, "nodes", 3, "number of nodes")
 	c.Flags().IntVar(&o.Shards, "shards", 8, "number of shards")
-	c.Flags().IntVar(&o.Copies, "copies", 2, "copies of each shard")
+	c.Flags().IntVar(&o.Copies, "copies", 2, "number of copies of each shard")
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{100_000, 1_000_000}, "numbers of sentences, ascending")
-	c.Flags().IntVar(&o.Questions, "queries", 4000, "number of queries at each size, half of them planted")
-	c.Flags().IntVar(&o.Writers, "writers", 8, "documents that are put at the same time")
+	c.Flags().IntVar(&o.Questions, "queries", 4000, "number of queries at each size, half of which have planted matches")
+	c.Flags().IntVar(&o.Writers, "writers", 8, "number of documents added at the same time")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed")
 	return c
 }

@@ -22,10 +22,10 @@ func (l *lab) benchFingerprint() *cobra.Command {
 	var scheme string
 	var lines bool
 	var times int
-	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core",
+	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes per CPU second on one core",
 		Args: cobra.MinimumNArgs(1),
-		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures the way from
-text to fingerprints as ingest goes it, on one core, in turn with hashing the text and with reading memory.`,
+		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures, on one core, how text is turned
+into fingerprints when documents are added. In each round it also measures hashing the text and reading memory.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 {
 				return cli.Usagef("--rounds %d: must be at least 1", times)
@@ -56,8 +56,8 @@ text to fingerprints as ingest goes it, on one core, in turn with hashing the te
 			return nil
 		}}
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
-	c.Flags().BoolVar(&lines, "lines", false, "take each line for a document")
-	c.Flags().IntVar(&times, "rounds", 1, "least number of times that each text is taken, and two seconds; the median is printed")
+	c.Flags().BoolVar(&lines, "lines", false, "treat each line as a document")
+	c.Flags().IntVar(&times, "rounds", 1, "minimum number of rounds for each text, which take at least two seconds; the median is printed")
 	return c
 }
 

@@ -14,10 +14,10 @@ import (
 
 func (l *lab) benchIngest() *cobra.Command {
 	var times int
-	c := &cobra.Command{Use: "ingest FILE...", Short: "Take files in stage by stage: processor time of each", Args: cobra.MinimumNArgs(1),
-		Long: `Ingest measures where the time of taking documents in goes: extraction, fingerprints, the index of
-fingerprints, texts and words, and the catalogue, each stage over all files. Of a .tsv file the last column of each
-line is a document.`,
+	c := &cobra.Command{Use: "ingest FILE...", Short: "Add files stage by stage: processor time for each stage", Args: cobra.MinimumNArgs(1),
+		Long: `Ingest measures how the time for adding documents is divided among extraction, fingerprints, the indexes of
+fingerprints, texts and words, and the catalogue. Each stage runs over all files. In a .tsv file, the last column of
+each line is a document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 {
 				return cli.Usagef("--rounds %d: must be at least 1", times)
@@ -42,7 +42,7 @@ line is a document.`,
 					share(r.Words), share(r.Store))
 			})
 		}}
-	c.Flags().IntVar(&times, "rounds", 3, "times that each index is made; the median is taken")
+	c.Flags().IntVar(&times, "rounds", 3, "number of times that each index is built; the median is taken")
 	return c
 }
 

@@ -37,8 +37,8 @@ func (l *lab) benchJoin() *cobra.Command {
 			}
 			return nil
 		}}
-	c.Flags().IntVarP(&n, "n", "n", 1_000_000, "sentences of each library")
-	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the random fingerprints")
-	c.Flags().BoolVar(&one, "one", false, "also with one hash of a band changed")
+	c.Flags().IntVarP(&n, "n", "n", 1_000_000, "number of sentences in each library")
+	c.Flags().Uint64Var(&seed, "seed", 1, "seed for the random fingerprints")
+	c.Flags().BoolVar(&one, "one", false, "also join with one changed hash per band")
 	return c
 }

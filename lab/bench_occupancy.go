@@ -13,8 +13,8 @@ func (l *lab) benchOccupancy() *cobra.Command {
 	var seed uint64
 	var text string
 	c := &cobra.Command{Use: "occupancy", Short: "Simulate how full the buckets of a site's shards are", Args: cobra.NoArgs,
-		Long: `Occupancy draws the values of one band for all sentences of all shards, without an index, or counts those of the
-sentences of a text in one shard.`,
+		Long: `Occupancy draws random values of one band for all sentences of all shards, without an index, or counts the values for
+the sentences of a text in one shard.`,
 		RunE: func(*cobra.Command, []string) error {
 			for _, n := range sizes {
 				if n < 1 || shards < 1 {
@@ -40,6 +40,6 @@ sentences of a text in one shard.`,
 	c.Flags().IntSliceVar(&sizes, "sizes", []int{10_000_000, 1_000_000_000}, "numbers of sentences")
 	c.Flags().IntVar(&shards, "shards", 100, "number of shards")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed")
-	c.Flags().StringVar(&text, "text", "", "text file to make fingerprints from, edited over and over, in place of random ones")
+	c.Flags().StringVar(&text, "text", "", "text file from which fingerprints are made, with repeated edits, instead of random ones")
 	return c
 }

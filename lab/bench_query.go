@@ -10,10 +10,10 @@ import (
 func (l *lab) benchQuery() *cobra.Command {
 	var f printFlags
 	var o bench.QueryOptions
-	c := &cobra.Command{Use: "query", Short: "Ask an index: the derived table and Bleve itself, exact and with probes", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "query", Short: "Query an index through the derived table and through Bleve itself, exactly and with probes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Rounds < 1 || o.Path != "" && o.Path != "table" && o.Path != "bleve" {
-				return cli.Usagef("--rounds must be at least 1, --path table or bleve")
+				return cli.Usagef("--rounds must be at least 1, and --path must be table or bleve")
 			}
 			prints, qs, err := f.load()
 			if err != nil {
@@ -27,7 +27,7 @@ func (l *lab) benchQuery() *cobra.Command {
 			})
 		}}
 	f.add(c)
-	c.Flags().IntVar(&o.Rounds, "rounds", 3, "times that every question is asked; the median is taken")
-	c.Flags().StringVar(&o.Path, "path", "", "only the derived table, or only bleve itself: table or bleve")
+	c.Flags().IntVar(&o.Rounds, "rounds", 3, "number of times that each query is repeated; the median is taken")
+	c.Flags().StringVar(&o.Path, "path", "", "query only the derived table (table) or only Bleve itself (bleve)")
 	return c
 }

@@ -13,10 +13,10 @@ import (
 func (l *lab) benchRun() *cobra.Command {
 	var times int
 	var name string
-	c := &cobra.Command{Use: "run -- COMMAND [ARGUMENT]...", Short: "Run a command: its processor time and memory",
+	c := &cobra.Command{Use: "run -- COMMAND [ARGUMENT]...", Short: "Run a command and measure its processor time and memory",
 		Args: cobra.MinimumNArgs(1),
-		Long: `Run starts a command so many times, one after the other, and measures the processor time of its processes, the time
-on the clock and the largest memory of one process. What it writes goes to standard error.`,
+		Long: `Run starts a command --rounds times, one after another, and measures the processor time of its processes, the elapsed
+time and the peak memory of one process. The output of the command goes to standard error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 {
 				return cli.Usagef("--rounds %d: must be at least 1", times)
@@ -31,7 +31,7 @@ on the clock and the largest memory of one process. What it writes goes to stand
 			return l.figure("Run", r, "%s: %.2f s of processor time, the least %.2f, %.2f s on the clock, %d rounds; peak %.0f MB", r.Command,
 				r.CPU, r.Best, r.Wall, r.Rounds, r.Peak)
 		}}
-	c.Flags().IntVar(&times, "rounds", 1, "how often it is run; the median is taken")
-	c.Flags().StringVar(&name, "name", "", "what the figure is called; the command and its first word if not given")
+	c.Flags().IntVar(&times, "rounds", 1, "number of times the command is run; the median is taken")
+	c.Flags().StringVar(&name, "name", "", "name of the figure (default: the command and its first argument)")
 	return c
 }

@@ -24,14 +24,14 @@ func (l *lab) benchWeb() *cobra.Command {
 	var o bench.WebOptions
 	var officers int
 	var program string
-	c := &cobra.Command{Use: "web", Short: "Put the pages of a serving process under load: processor time of a page", Args: cobra.NoArgs,
-		Long: `Web makes a site of made-up text, serves it on loopback with a process of its own, and asks for pages
-as many people at once, first with nothing else to do, and last while files are handed in and every
-one of them follows a check. The processor time is that of the serving process alone, checks included.`,
+	c := &cobra.Command{Use: "web", Short: "Put the pages of a server under load: processor time per page", Args: cobra.NoArgs,
+		Long: `Web makes a site of made-up text, serves it on loopback in a separate process, and requests pages as
+many people at the same time: first with no other load, and last while files are being submitted and
+each person follows a check. The processor time is that of the server alone, including checks.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if officers < 1 || officers > 10_000 || o.Documents < 1 || o.Documents > 1000 || o.Checks < 1 || o.Checks > 1000 || o.Rounds < 1 ||
 				o.Uploaders < 0 || o.Uploads < 0 || o.Sentences < 42 {
-				return cli.Usagef("--officers and --rounds must be at least 1, --documents and --checks 1 to 1000, --sentences at least 42")
+				return cli.Usagef("--officers and --rounds must be at least 1, --documents and --checks 1 to 1000, and --sentences at least 42")
 			}
 			program, err := concordatProgram(program)
 			if err != nil {
@@ -42,15 +42,15 @@ one of them follows a check. The processor time is that of the serving process a
 			})
 		}}
 	f := c.Flags()
-	f.StringVar(&program, "program", "", "the concordat program that serves (default: the one beside this program, else that of PATH)")
-	f.IntVar(&officers, "officers", 100, "people who ask at once")
-	f.IntVar(&o.Documents, "documents", 200, "documents of the library")
-	f.IntVar(&o.Sentences, "sentences", 200, "sentences of each document and submission, 21 words each")
-	f.IntVar(&o.Checks, "checks", 60, "checks that are done when it begins")
-	f.IntVar(&o.Rounds, "rounds", 10, "times that each of them asks for each page")
-	f.IntVar(&o.Uploaders, "uploaders", 20, "who hand in at once")
-	f.IntVar(&o.Uploads, "uploads", 5, "files that each of them hands in, one after the other")
-	f.Uint64Var(&o.Seed, "seed", 1, "seed of the text")
+	f.StringVar(&program, "program", "", "the concordat program that serves (default: the one next to this program, otherwise the one in PATH)")
+	f.IntVar(&officers, "officers", 100, "number of people who request pages at the same time")
+	f.IntVar(&o.Documents, "documents", 200, "number of documents in the library")
+	f.IntVar(&o.Sentences, "sentences", 200, "number of sentences in each document and submission, 21 words each")
+	f.IntVar(&o.Checks, "checks", 60, "number of checks completed before the measurement begins")
+	f.IntVar(&o.Rounds, "rounds", 10, "number of times that each person requests each page")
+	f.IntVar(&o.Uploaders, "uploaders", 20, "number of people who submit files at the same time")
+	f.IntVar(&o.Uploads, "uploads", 5, "number of files that each of them submits, one after another")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed for the made-up text")
 	return c
 }
 
@@ -145,7 +145,7 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 	if !kill() || err != nil {
 		err = errors.Join(context.Cause(ctx), err, c.Process.Kill(), c.Wait(), log.Close())
 		words, _ := os.ReadFile(log.Name())
-		return "", 0, nil, fmt.Errorf("serve has ended: %w\n%s", err, words)
+		return "", 0, nil, fmt.Errorf("the server has ended: %w\n%s", err, words)
 	}
 	return serving.Listen, serving.Process, stop, nil
 }
@@ -166,5 +166,5 @@ func concordatProgram(given string) (string, error) {
 	if path, err := exec.LookPath("concordat"); err == nil {
 		return path, nil
 	}
-	return "", cli.Usagef("no program concordat beside this one nor in PATH: --program names it")
+	return "", cli.Usagef("there is no concordat program next to this one or in PATH: name it with --program")
 }

@@ -14,13 +14,13 @@ import (
 
 func (l *lab) cellsCommand() *cobra.Command {
 	var corpora, out string
-	c := &cobra.Command{Use: "cells --corpora DIR --out FILE", Short: "Make the cells of package meaning",
+	c := &cobra.Command{Use: "cells --corpora DIR --out FILE", Short: "Make the meaning cells for package meaning",
 		Args: cobra.NoArgs,
-		Long: `Cells makes the cells by which sentences are found by their meaning, with the embedded table of pieces, from
-texts of the evaluation corpora that may be redistributed. The same texts give the same bytes.`,
+		Long: `Cells makes the cells used to find sentences by their meaning, from the embedded table of pieces and from texts of
+the evaluation corpora that may be redistributed. The same texts give the same bytes.`,
 		RunE: func(*cobra.Command, []string) error {
 			if corpora == "" || out == "" {
-				return cli.Usagef("--corpora names a folder and --out a file")
+				return cli.Usagef("--corpora must name a folder, and --out a file")
 			}
 			table, err := meaning.Default()
 			if err != nil {

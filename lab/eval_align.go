@@ -29,15 +29,15 @@ func (l *lab) evalAlign() *cobra.Command {
 	var f folders
 	var pairs, channel string
 	c := &cobra.Command{Use: "align --pairs FILE --src DIR --susp DIR --out DIR", Short: "Align given pairs of documents", Args: cobra.NoArgs,
-		Long: `Align compares each pair of the file, lines "susp src", and writes one <susp>-<src>.xml for each, offsets
-in code points. The channel says what the sides know of each other: the text, 100-bit fingerprints, or
-keyed word sets (sketches).`,
+		Long: `Align compares each pair listed in the file, in lines "susp src", and writes a <susp>-<src>.xml for each, with
+offsets in code points. The channel determines what the two sides know about each other: the text, 100-bit
+fingerprints, or keyed word sets (sketches).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(); err != nil {
 				return err
 			}
 			if pairs == "" {
-				return cli.Usagef("--pairs names no file")
+				return cli.Usagef("--pairs must name a file")
 			}
 			if !slices.Contains([]string{"text", "fingerprints", "sketches"}, channel) {
 				return cli.Usagef("--channel %s: want text, fingerprints or sketches", channel)

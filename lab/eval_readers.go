@@ -19,17 +19,17 @@ import (
 
 func (l *lab) evalReaders() *cobra.Command {
 	worst := 10
-	c := &cobra.Command{Use: "readers PATH...", Short: "Compare the letters of PDF, DOC and PPT files with those that other programs read",
+	c := &cobra.Command{Use: "readers PATH...", Short: "Compare the letters read from PDF, DOC and PPT files with those that other programs read",
 		Long: `Compare, for every PDF, DOC and PPT file under PATH, this project's text with that of other programs: pdftotext and mutool for
-PDF, antiword and catdoc for DOC, catppt for PPT. It counts the letters that both others have and ours lacks, the letters that ours
-alone has, and the order. The programs must be installed: they come with Debian's poppler-utils, mupdf-tools, antiword and catdoc.`,
+PDF, antiword and catdoc for DOC, catppt for PPT. It counts the letters that only this project's text lacks and those that only it
+has, and compares the order. The other programs must be installed; they come with Debian's poppler-utils, mupdf-tools, antiword and catdoc.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("name a file or a folder")
 			}
 			return l.compareReaders(cmd, args, worst)
 		}}
-	c.Flags().IntVar(&worst, "worst", worst, "list so many files with the largest disagreement")
+	c.Flags().IntVar(&worst, "worst", worst, "number of files to list, those with the largest disagreement")
 	return c
 }
 
@@ -63,7 +63,7 @@ func (l *lab) compareReaders(cmd *cobra.Command, paths []string, worst int) erro
 		}
 	}
 	if len(all) == 0 {
-		return errors.New("there is no PDF, DOC or PPT file")
+		return errors.New("there are no PDF, DOC or PPT files")
 	}
 	for _, ext := range slices.Sorted(maps.Keys(all)) {
 		if !l.JSON {

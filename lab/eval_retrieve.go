@@ -10,10 +10,10 @@ import (
 func (l *lab) evalRetrieve() *cobra.Command {
 	var f folders
 	var channel string
-	c := &cobra.Command{Use: "retrieve --src DIR --susp DIR --out DIR", Short: "Find the sources among all documents, then align",
+	c := &cobra.Command{Use: "retrieve --src DIR --susp DIR --out DIR", Short: "Find sources among all documents, then align them",
 		Args: cobra.NoArgs,
-		Long: `Retrieve indexes the .txt files of --src, finds candidates for each of --susp as a check does, aligns them,
-and writes an XML file for each pair with a detection, and candidates.tsv with every candidate.`,
+		Long: `Retrieve indexes the .txt files in --src, finds candidates for each file in --susp as a check does, and aligns them.
+It writes an XML file for each pair with a detection, and lists every candidate in candidates.tsv.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(); err != nil {
 				return err

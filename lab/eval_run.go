@@ -19,12 +19,12 @@ func (l *lab) evalRun() *cobra.Command {
 	var o eval.Options
 	var encoder remote.Options
 	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation/*.md on the corpora", Args: cobra.ArbitraryArgs,
-		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds it is held to.
-Without a name it runs all of:
+		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds that it must meet.
+Without a name, it runs all of these evaluations:
 
 ` + evaluationNames() + `
-The corpora lie in the folder that --corpora or CONCORDAT_CORPORA names; an evaluation whose corpus is not there
-is skipped. It exits with 1 if a figure misses its bounds.`,
+The corpora must be in the folder named by --corpora or CONCORDAT_CORPORA; an evaluation whose corpus is missing
+is skipped. The exit status is 1 if a figure misses its bounds.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Corpora = cmp.Or(o.Corpora, os.Getenv("CONCORDAT_CORPORA"))
 			if encoder.URL != "" {
@@ -35,7 +35,7 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 			}
 			for _, name := range args {
 				if !slices.ContainsFunc(eval.Evaluations(), func(e eval.Evaluation) bool { return e.Name == name }) {
-					return cli.Usagef("no evaluation %s: there are\n%s", name, evaluationNames())
+					return cli.Usagef("there is no evaluation %s; the evaluations are\n%s", name, evaluationNames())
 				}
 			}
 			missed := 0
@@ -57,21 +57,21 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 			}
 			return nil
 		}}
-	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora; CONCORDAT_CORPORA if not given")
-	c.Flags().BoolVar(&o.Short, "short", false, "a sample of each, which takes seconds and has bounds of its own")
+	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora (default: $CONCORDAT_CORPORA)")
+	c.Flags().BoolVar(&o.Short, "short", false, "run only a sample of each evaluation, which takes seconds and has its own bounds")
 	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
 		"folder of the innocent documents to be measured, such as 09-ring, or papers by how their names begin, such as SemEval2010/C-4 "+
 			"(repeatable; default all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
 		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside, reworded-2, sources (repeatable; default all)")
-	c.Flags().IntVar(&o.Every, "every", 1, "of the other texts beside sources, take one in this many, which is faster but easier")
+	c.Flags().IntVar(&o.Every, "every", 1, "use only one in this many of the other texts next to the sources, which is faster but makes the task easier")
 	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
-	c.Flags().BoolVar(&o.EncoderIndex, "encoder-index", false, "find documents by the encoder's vectors too (see meaning.index: encoder)")
-	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "its model")
-	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "what the model wants before each text")
-	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "how long a request may take")
-	c.Flags().StringVar(&o.Leads, "leads", "", "file for all places that stand out in the evaluation of leads, worth reading or not, a document a line")
-	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object a line")
+	c.Flags().BoolVar(&o.EncoderIndex, "encoder-index", false, "also find documents by the encoder's vectors (see meaning.index: encoder)")
+	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "the encoder's model")
+	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "prefix that the model needs before each text")
+	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "maximum duration of a request")
+	c.Flags().StringVar(&o.Leads, "leads", "", "file for all places that stand out in the evaluation of leads, whether worth reading or not, with one document per line")
+	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object per line")
 	return c
 }
 

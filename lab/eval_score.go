@@ -38,8 +38,8 @@ func (l *lab) evalScore() *cobra.Command {
 		}}
 	c.Flags().StringVar(&truth, "truth", "", "folder of the annotations, or of folders of them")
 	c.Flags().StringVar(&detections, "detections", "", "folder of the detections")
-	c.Flags().StringVar(&ignore, "ignore", "", "file of pairs whose detections do not count: reuse that is annotated elsewhere")
-	c.Flags().StringVar(&pairs, "pairs", "", "file of pairs that were judged; detections in others do not count")
+	c.Flags().StringVar(&ignore, "ignore", "", "file of pairs whose detections do not count, because their reuse is annotated elsewhere")
+	c.Flags().StringVar(&pairs, "pairs", "", "file of pairs that were judged; detections in other pairs do not count")
 	return c
 }
 

@@ -15,13 +15,13 @@ import (
 func (l *lab) likelihoodCommand() *cobra.Command {
 	var in []string
 	var out string
-	c := &cobra.Command{Use: "likelihood --leads FILE --out FILE", Short: "Make the likelihoods of leads of package meaning",
+	c := &cobra.Command{Use: "likelihood --leads FILE --out FILE", Short: "Make the likelihoods of leads for package meaning",
 		Args: cobra.NoArgs,
-		Long: `Likelihood makes the likelihoods of leads from what "eval run meaning --leads FILE" saw, and prints how good they are
-on books on which they were not fitted. The same observations give the same bytes.`,
+		Long: `Likelihood computes the likelihoods of leads from what "eval run meaning --leads FILE" recorded, and prints how good
+they are for books that were not used to fit them. The same observations give the same bytes.`,
 		RunE: func(*cobra.Command, []string) error {
 			if len(in) == 0 || out == "" {
-				return cli.Usagef("--leads and --out name files")
+				return cli.Usagef("--leads and --out must each name a file")
 			}
 			table, err := meaning.Default()
 			if err != nil {
@@ -45,7 +45,7 @@ on books on which they were not fitted. The same observations give the same byte
 			}
 			return errors.Join(os.WriteFile(out, append(made, '\n'), 0o644), eval.WriteReliability(l.Stdout, all))
 		}}
-	c.Flags().StringArrayVar(&in, "leads", nil, "file that eval run meaning --leads wrote (repeatable)")
+	c.Flags().StringArrayVar(&in, "leads", nil, "file written by eval run meaning --leads (repeatable)")
 	c.Flags().StringVar(&out, "out", "", "file to write")
 	return c
 }

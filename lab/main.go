@@ -43,8 +43,8 @@ func (l *lab) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "concordat-lab",
 		Short: "Measure what Concordat finds and how fast",
-		Long: `Concordat-lab holds the measurements of Concordat: eval measures detection on documents with known reuse,
-bench measures speed. Neither touches a site. The experiments of screen read the library of one.
+		Long: `Concordat-lab contains the measurements of Concordat: eval measures detection on documents with known reuse,
+and bench measures speed. Neither touches a site. The experiments of screen read the library of a site.
 
 Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
 		SilenceUsage:  true,

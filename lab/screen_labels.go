@@ -43,7 +43,7 @@ func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 			return cli.Usagef("%s line %d: no pair %q: want 1 to %d", path, line, cells[0], len(pairs))
 		}
 		if p := pairs[n-1]; cells[1] != string(p.A) || cells[2] != string(p.B) {
-			return cli.Usagef("%s line %d: pair %d is of other documents: the labels belong to another sample", path, line, n)
+			return cli.Usagef("%s line %d: pair %d consists of other documents: the labels belong to another sample", path, line, n)
 		}
 		l := screen.Label(cells[3])
 		switch l {
@@ -52,7 +52,7 @@ func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 			return cli.Usagef("%s line %d: label %q: want same, different or unknown", path, line, cells[3])
 		}
 		if old, twice := labels[n]; twice {
-			return cli.Usagef("%s line %d: pair %d is labelled %s before", path, line, n, old)
+			return cli.Usagef("%s line %d: pair %d was already labelled %s", path, line, n, old)
 		}
 		labels[n] = l
 		return nil

@@ -176,10 +176,10 @@ func TestLabelsRefused(t *testing.T) {
 		labelsHeader + "\n1\ta\tb\n":                      "line 2: 3 columns, want 4",
 		labelsHeader + "\n3\ta\tb\tsame\n":                `line 2: no pair "3": want 1 to 2`,
 		labelsHeader + "\nx\ta\tb\tsame\n":                `line 2: no pair "x"`,
-		labelsHeader + "\n2\ta\tb\tsame\n":                "line 2: pair 2 is of other documents",
+		labelsHeader + "\n2\ta\tb\tsame\n":                "line 2: pair 2 consists of other documents",
 		labelsHeader + "\n1\ta\tb\tperhaps\n":             `line 2: label "perhaps": want same, different or unknown`,
 		labelsHeader + "\n1\ta\tb\tsame\n\n":              "line 3: 1 columns",
-		labelsHeader + "\n1\ta\tb\tsame\n1\ta\tb\tsame\n": "line 3: pair 1 is labelled same before",
+		labelsHeader + "\n1\ta\tb\tsame\n1\ta\tb\tsame\n": "line 3: pair 1 was already labelled same",
 	} {
 		path := filepath.Join(t.TempDir(), sampleLabels)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

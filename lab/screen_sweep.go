@@ -42,23 +42,23 @@ func (a *lab) sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use: "sweep", Short: "Measure how well each distance separates labelled pairs, for several kinds of prints", Args: cobra.NoArgs,
-		Long: `Sweep makes prints of documents whose relation is known and shows, for every distance k, which share of the
-near-duplicates lies within it (recall) and which share of what lies within it are near-duplicates (precision,
-with its 95 % interval): simhash of --widths 64, 100 and 128 bits, 100-bit minhash, which ignores weights, and
-I-Match (Chowdhury et al. 2002), which only distinguishes same and different, all of the same features.
+		Long: `Sweep makes prints of documents whose relation is known. For every distance k, it shows the share of the
+near-duplicates that lie within k (recall) and the share of the pairs within k that are near-duplicates (precision,
+with its 95 % interval). It compares simhash of --widths 64, 100 and 128 bits, 100-bit minhash, which ignores
+weights, and I-Match (Chowdhury et al. 2002), which only distinguishes same from different, on the same features.
 
-With --vary OPTION it compares the values of one option of the prints, with the others as given: hash, bits,
-features, stop-words, stem, tf or idf. For each it also shows what k = 3 finds, how evenly the prints are
-distributed and what a text costs.
+With --vary OPTION, it compares the values of one option of the prints (hash, bits, features, stop-words, stem, tf
+or idf) and leaves the others as given. For each value, it also shows what k = 3 finds, how evenly the prints are
+distributed and how much processor time a text takes.
 
 Labels come from:
 
   --pairs FILE              lines of two texts and a label, 1 for near-duplicates, separated by tabs
-  --library L --truth FILE  lines of two documents and perhaps a number, near-duplicates if it is
-                            --least or more; all other pairs of the library are different
+  --library L --truth FILE  lines of two documents, with an optional number; they are near-duplicates if it
+                            is --least or more; all other pairs of the library are different
   --library L --exact letters8
-                            pairs of which one holds --least of the other's shingles, counted exactly
-  --library L --planted N   N documents, each with a copy of which --share of the words is changed`,
+                            pairs in which one document contains --least of the other's shingles, counted exactly
+  --library L --planted N   N documents, each with a copy in which --share of the words is changed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(f.checkSource(cmd.Flags().Changed), f.check(cmd.Flags().Changed)); err != nil {
 				return err
@@ -72,18 +72,18 @@ Labels come from:
 	f.print.DefineFeatures(c)
 	f.print.DefineWeights(c)
 	fl := c.Flags()
-	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "bits of the prints, 1 to 256; with --vary one width (default 64)")
+	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "numbers of bits in the prints, 1 to 256; with --vary, a single width (default 64)")
 	fl.StringVar(&f.vary, "vary", "", "compare the values of this option: hash, bits, features, stop-words, stem, tf or idf")
 	fl.StringVar(&f.pairs, "pairs", "", "file of labelled pairs of texts (.gz allowed)")
 	fl.StringVar(&f.columns, "columns", "1,2,3", "columns of the two texts and the label in --pairs")
 	fl.BoolVar(&f.header, "header", false, "the first line of --pairs is a header")
 	fl.StringVar(&f.library, "library", "", "library of the documents")
 	fl.StringVar(&f.truth, "truth", "", "file of pairs of documents")
-	fl.StringVar(&f.exact, "exact", "", "shingles that are counted exactly, such as letters8 or words5")
-	fl.IntVar(&f.planted, "planted", 0, "number of documents that are copied with changes")
-	fl.Float64Var(&f.share, "share", 0.05, "share of the words that --planted changes")
-	fl.Float64Var(&f.least, "least", 0.2, "minimum number in --truth, or containment with --exact, of a near-duplicate")
-	fl.StringVar(&f.svg, "svg", "", "write a picture to this file")
+	fl.StringVar(&f.exact, "exact", "", "shingles to count exactly, for example letters8 or words5")
+	fl.IntVar(&f.planted, "planted", 0, "number of documents to copy with changes")
+	fl.Float64Var(&f.share, "share", 0.05, "share of words that --planted changes")
+	fl.Float64Var(&f.least, "least", 0.2, "minimum number in --truth, or minimum containment with --exact, for a near-duplicate")
+	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
 	return c
 }
 
@@ -101,7 +101,7 @@ func (f *sweepFlags) checkSource(given func(string) bool) error {
 	for _, o := range []struct{ option, of, or string }{{"columns", "pairs", ""}, {"header", "pairs", ""}, {"share", "planted", ""},
 		{"least", "truth", "exact"}} {
 		if given(o.option) && !given(o.of) && (o.or == "" || !given(o.or)) {
-			return cli.Usagef("--%s: only with --%s", o.option, strings.TrimSuffix(o.of+" or --"+o.or, " or --"))
+			return cli.Usagef("--%s is allowed only with --%s", o.option, strings.TrimSuffix(o.of+" or --"+o.or, " or --"))
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (a *lab) sweepPairs(ctx context.Context, f *sweepFlags) error {
 		return err
 	}
 	if skipped > 0 {
-		a.Warn("%s: %d lines are no labelled pairs and are left out", f.pairs, skipped)
+		a.Warn("%s: %d lines are not labelled pairs and are left out", f.pairs, skipped)
 	}
 	return a.printSweep(s, f, filepath.Base(f.pairs))
 }
@@ -220,7 +220,7 @@ func (a *lab) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFl
 			return err
 		}
 		if len(prints) == sweepDocuments {
-			return cli.Usagef("more than %d documents: %w; take a smaller library", sweepDocuments, screen.ErrMemory)
+			return cli.Usagef("more than %d documents: %w; use a smaller library", sweepDocuments, screen.ErrMemory)
 		}
 		p, err := s.prints(d.Text)
 		if err != nil {
@@ -294,7 +294,7 @@ func readTruth(path string, number map[string]int, least float64, same map[[2]in
 		return nil
 	})
 	if err == nil && len(same) == 0 {
-		return cli.Usagef("%s: no pair of the library's documents, %d lines name others", path, unknown)
+		return cli.Usagef("%s: it has no pair of the library's documents; %d lines name other documents", path, unknown)
 	}
 	return err
 }

@@ -63,12 +63,12 @@ func (t *Table) Digest() string { return t.digest }
 // Weight returns a piece's weight in a sentence's mean, 0 to 1.
 func (t *Table) Weight(piece int32) float32 { return t.weights[piece] }
 
-var errTable = errors.New("damaged table of pieces")
+var errTable = errors.New("the table of pieces is damaged")
 
 // Encode encodes a table. It fails if two pieces are equal or if Decode would refuse the table.
 func Encode(p Parts) ([]byte, error) {
 	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > maxPieces {
-		return nil, fmt.Errorf("%d pieces with %d vectors", len(p.Pieces), len(p.Vectors))
+		return nil, fmt.Errorf("there are %d pieces, but %d vectors", len(p.Pieces), len(p.Vectors))
 	}
 	trie, err := buildTrie(p.Pieces)
 	if err != nil {
@@ -142,11 +142,11 @@ func appendQuantised(b []byte, v *[Dimensions]float32) []byte {
 // Decode decodes a table. The table retains parts of b.
 func Decode(b []byte) (*Table, error) {
 	if len(b) < headerBytes+sha256.Size || string(b[:4]) != magic {
-		return nil, fmt.Errorf("%w: it does not begin with %s", errTable, magic)
+		return nil, fmt.Errorf("%w: missing %s prefix", errTable, magic)
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: its digest differs", errTable)
+		return nil, fmt.Errorf("%w: the digest does not match", errTable)
 	}
 	r := reader{b: body[4:]}
 	pieces, units, norms, notice := r.uint32(), r.uint32(), r.uint32(), r.uint32()
@@ -155,7 +155,7 @@ func Decode(b []byte) (*Table, error) {
 	}
 	t := &Table{digest: hex.EncodeToString(sum)[:16], unknown: r.float32()}
 	if len(r.b) < int(units)*8+int(pieces)*(8+vectorBytes) {
-		return nil, fmt.Errorf("%w: it is cut short", errTable)
+		return nil, fmt.Errorf("%w: it is truncated", errTable)
 	}
 	t.trie = make([]unit, units)
 	for i := range t.trie {
@@ -185,7 +185,7 @@ func Decode(b []byte) (*Table, error) {
 	}
 	r.bytes(int(notice)) // describes the vectors' origin for people reading the file
 	if r.short || len(r.b) > 0 {
-		return nil, fmt.Errorf("%w: it is cut short or too long", errTable)
+		return nil, fmt.Errorf("%w: it is truncated or too long", errTable)
 	}
 	return t, nil
 }

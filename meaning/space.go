@@ -32,7 +32,7 @@ const (
 	leastProbe = 0.97
 )
 
-var errSpace = errors.New("damaged space of an encoder")
+var errSpace = errors.New("the file of an encoder's space is damaged")
 
 // EncodeSpace encodes a space: axes are Dimensions vectors of the model's size, probes the reduced vectors of texts for recognising the
 // model, and cells its encoded cells.
@@ -57,11 +57,11 @@ func EncodeSpace(axes [][]float32, probes []Vector, cells []byte) []byte {
 // DecodeSpace decodes a space.
 func DecodeSpace(b []byte) (*Space, error) {
 	if len(b) < 12+sha256.Size || string(b[:4]) != spaceMagic {
-		return nil, fmt.Errorf("%w: it does not begin with %s, or is cut short", errSpace, spaceMagic)
+		return nil, fmt.Errorf("%w: missing %s prefix, or truncated", errSpace, spaceMagic)
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: its digest differs", errSpace)
+		return nil, fmt.Errorf("%w: the digest does not match", errSpace)
 	}
 	r := reader{b: body[4:]}
 	model, probes := int(r.uint32()), int(r.uint32())
@@ -87,7 +87,7 @@ func DecodeSpace(b []byte) (*Space, error) {
 		}
 	}
 	if !finite {
-		return nil, fmt.Errorf("%w: an invalid number", errSpace)
+		return nil, fmt.Errorf("%w: it contains an invalid number", errSpace)
 	}
 	var err error
 	s.cells, err = DecodeCells(r.b)

@@ -47,7 +47,7 @@ func buildTrie(pieces []Piece) ([]unit, error) {
 	sorted := make([]numbered, len(pieces))
 	for i, p := range pieces {
 		if p.Text == "" || strings.IndexByte(p.Text, 0) >= 0 {
-			return nil, fmt.Errorf("piece %d is empty or has a zero byte", i)
+			return nil, fmt.Errorf("piece %d is empty or contains a zero byte", i)
 		}
 		sorted[i] = numbered{p.Text, int32(i)}
 	}

@@ -131,7 +131,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 		}
 	}
 	if e.Number == 0 {
-		return f, e, 0, fmt.Errorf("%s: federations in common have no key of today: %w", partner.Site(), crypto.ErrNoKey)
+		return f, e, 0, fmt.Errorf("%s: the shared federations have no key for today: %w", partner.Site(), crypto.ErrNoKey)
 	}
 	return f, e, ready, nil
 }
@@ -325,7 +325,7 @@ func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID,
 		if standing {
 			leaves = ", and keeps no question for later documents"
 		}
-		tell("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves,
+		tell("%s/%s is not asked%s: its mirror of %s is used; to ask it, add --no-mirrors", partner, lib, leaves,
 			m.states[i].Synced.Local().Format(time.DateTime))
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 )
 
 // errPinTaken means that a card contains another site's TLS key.
-var errPinTaken = errors.New("its card names a TLS key of another site")
+var errPinTaken = errors.New("its card names a TLS key that belongs to another site")
 
 // pinsAreFree fails with errPinTaken if the card contains a TLS key that is also on this site's card or on another partner's. A card with
 // proven keys (crypto.Card.Proven) prevails over cards that merely contain them, so an unproven card, as created by earlier versions,

@@ -379,7 +379,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	if !told {
 		return "it used to send its audit heads but no longer does"
 	}
-	return fmt.Sprintf("for entry %d it has named no successor in %v, although each of %d exchanges added an entry", x.last, now.Sub(x.since).Round(time.Minute), x.again)
+	return fmt.Sprintf("it has named no entry after %d in %v, although each of %d exchanges added one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
 // exchangeRecord contains the details of an exchange. A separate entry records the question and the answer.

@@ -81,7 +81,7 @@ func (r *Registry) Join(ctx context.Context, key, password string) (a store.Acco
 }
 
 // ErrFull is returned when Policy.PublicAccounts would be exceeded.
-var ErrFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable)
+var ErrFull = fmt.Errorf("%w: the site has reached its maximum number of public accounts", concordat.ErrUnavailable)
 
 // Register creates a public account for a person at an address, and a link for setting its password. The link is valid for at most the
 // given time. It fails with concordat.ErrExists if the name is taken, with ErrFull if there are too many public accounts, and with a

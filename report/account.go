@@ -93,7 +93,7 @@ func (r *Report) comparedWords() string {
 	share := l.Percent(float64(a.Compared) / float64(max(a.File, 1)))
 	switch {
 	case a.Compared == 0:
-		return l.Say("Compared: nothing. Every share of this report is blank, not zero.")
+		return l.Say("Nothing was compared. Every share in this report is blank, not zero.")
 	case !a.Counted() && a.Compared == a.File:
 		return l.Say("Compared: all %s letters and digits that were read. The file contains more, which was not read.", Thousands(l, a.Compared))
 	case !a.Counted():

@@ -145,7 +145,7 @@ func boardCompared(r *Report) []string {
 	}
 	switch {
 	case len(r.Consulted) == 0:
-		out = append(out, l.Say("No library is recorded as asked."))
+		out = append(out, l.Say("No library is recorded as having been asked."))
 	case len(asked) == 0:
 		out = append(out, l.Say("The libraries are not shown."))
 	case libraries == nil:

@@ -200,7 +200,7 @@ func (l *Lead) hide() {
 }
 
 // LeadMeaning explains what a lead is, in English, for translation.
-const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is not evidence and not part of the share of evidence."
+const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same thing in other words. It is not evidence and not part of the share of evidence."
 
 // NoLeads states that the search for leads found none, in English, for translation.
 const NoLeads = "No passage seems to say in other words what a compared document says. Most rewordings of single sentences, most summaries and many translations are not found."
@@ -212,7 +212,7 @@ func (r *Report) LeadsFound() string {
 		return ""
 	}
 	l := r.Language
-	found := l.Say("Leads to passages in other words: %s. They are not part of any share.", Thousands(l, len(r.Leads)))
+	found := l.Say("Leads to reworded passages: %s. They are not part of any share.", Thousands(l, len(r.Leads)))
 	if counted := r.CountedLeads(); counted != "" {
 		return l.Join([]string{found, counted})
 	}
@@ -251,9 +251,9 @@ func (r *Report) LeadWords(l Lead) string {
 	case LeadSummary:
 		return in.Say("summarises the source")
 	case LeadTranslation:
-		return in.Say("says the same in other words (%s, from %s)", in.languageName(l.Languages[0]), in.languageName(l.Languages[1]))
+		return in.Say("says the same thing in other words (%s, from %s)", in.languageName(l.Languages[0]), in.languageName(l.Languages[1]))
 	}
-	return in.Say("says the same in other words")
+	return in.Say("says the same thing in other words")
 }
 
 // languageNames maps the supported language codes to English names.
@@ -408,7 +408,7 @@ func LikelihoodMeaning(r *Report) string {
 	if !slices.ContainsFunc(r.Leads, func(l RuledLead) bool { return l.Likelihood > 0 }) {
 		return ""
 	}
-	return r.Language.Say("“Likely: 14 to 1” means that pairs that stand out this much were 14 times as frequent in reworded passages as in other text.")
+	return r.Language.Say("“Likely: 14 to 1” means that pairs that stand out to this degree were 14 times as frequent in reworded passages as in other text.")
 }
 
 func moment(t time.Time) *time.Time {
@@ -430,5 +430,5 @@ func (r *Report) OpenLeads() string {
 		return ""
 	}
 	l := r.Language
-	return l.Say("Not decided: %s to passages that seem to say the same in other words. They count towards no share.", l.Plural(n, "lead", "leads"))
+	return l.Say("Not decided: %s to passages that seem to say the same thing in other words. They count towards no share.", l.Plural(n, "lead", "leads"))
 }

@@ -60,7 +60,7 @@ func TestCountedLead(t *testing.T) {
 		open.CountedLeads() != "" {
 		t.Fatalf("open: %+v, share %v", open.Leads, open.Scores.Leads)
 	}
-	if got := open.LeadWords(open.Leads[0].Lead); got != "says the same in other words (English, from Chinese)" {
+	if got := open.LeadWords(open.Leads[0].Lead); got != "says the same thing in other words (English, from Chinese)" {
 		t.Errorf("words %q", got)
 	}
 	ruling := report.LeadRuling{Span: open.Leads[0].Span, Source: open.Leads[0].SourcePoints, Comment: "read both", By: "ada",
@@ -145,12 +145,12 @@ func TestLeadsSought(t *testing.T) {
 		says   []string
 		not    string
 	}{
-		{leadSearchCase{true, 0, "table@0", "en"}, []string{"7 of 9 documents were compared by meaning", "embedded table compared",
+		{leadSearchCase{true, 0, "table@0", "en"}, []string{"7 of 9 documents were compared by meaning", "compared with the embedded table",
 			english[2] + " of " + english[1] + " passages", translated[2] + " of " + translated[1] + " translations"}, "Only the"},
-		{leadSearchCase{true, 0, "e5-query", "zh"}, []string{"The encoder e5-query", chinese[3] + " of " + chinese[1] + " passages",
-			translated[3] + " of " + translated[1] + " translations"}, "embedded table compared"},
+		{leadSearchCase{true, 0, "e5-query", "zh"}, []string{"compared with the encoder e5-query", chinese[3] + " of " + chinese[1] + " passages",
+			translated[3] + " of " + translated[1] + " translations"}, "compared with the embedded table"},
 		{leadSearchCase{true, 4, "table@0", "en"}, []string{"documents are not indexed by meaning yet"}, "Only the"},
-		{leadSearchCase{false, 0, "table@0", "en"}, []string{"Only the 7 of 9 documents that share most words", "was not measured"},
+		{leadSearchCase{false, 0, "table@0", "en"}, []string{"Only the 7 of 9 documents that share the most words", "was not measured"},
 			"In tests among"},
 		{leadSearchCase{true, 0, "table@0", "fr"}, []string{"not measured in this language (French)"}, "In tests among"},
 		{leadSearchCase{true, 0, "table@0", ""}, []string{"language of this text is not known"}, "In tests among"},

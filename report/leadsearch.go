@@ -48,21 +48,21 @@ func LeadsSought(r *Report) string {
 	switch { // two documents of a batch are compared with each other regardless of any index
 	case s.Compared == 0 && s.Documents == 0:
 	case s.Index && s.Vectors:
-		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it by the encoder and by the embedded table.", compared, all))
+		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share the most words with the text, and those whose sentences are nearest to it according to the encoder and the embedded table.", compared, all))
 	case s.Index:
-		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share most words with the text, and those whose sentences are nearest to it by the embedded table.", compared, all))
+		out = append(out, l.Say("%s of %s documents were compared by meaning: those that share the most words with the text, and those whose sentences are nearest to it according to the embedded table.", compared, all))
 		if s.NotIndexed > 0 {
 			out = append(out,
 				l.Say("%s of this site's documents are not indexed by meaning yet and were found by shared words alone.", Thousands(l, s.NotIndexed)))
 		}
 	default:
-		out = append(out, l.Say("Only the %s of %s documents that share most words with the text were compared by meaning: the index by meaning is off, so documents with few words in common, or in another language, were not looked at.", compared, all))
+		out = append(out, l.Say("Only the %s of %s documents that share the most words with the text were compared by meaning: the meaning index is off, so documents that have few words in common with the text, or are in another language, were not examined.", compared, all))
 	}
 	recall, measured := tableRecall, true
 	if s.byTable() {
-		out = append(out, l.Say("The embedded table compared the sentences, which finds less than an encoder."))
+		out = append(out, l.Say("The sentences were compared with the embedded table, which finds less than an encoder."))
 	} else {
-		out = append(out, l.Say("The encoder %s compared the sentences.", s.By))
+		out = append(out, l.Say("The sentences were compared with the encoder %s.", s.By))
 		recall, measured = encoderRecall, slices.Contains(measuredModels, s.By)
 	}
 	return l.Join(append(out, recallWords(r, recall, measured)))

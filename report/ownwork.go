@@ -164,7 +164,7 @@ func (l Language) OwnWords(o *OwnWork) string {
 	if o.By == OwnByORCID {
 		return l.Say("Probably the author's own earlier work: the ORCID iD of %s (%s) is the same.", cmp.Or(o.Author, o.ORCID), o.ORCID)
 	}
-	return l.Say("Possibly the author's own earlier work: an author is called %s too. Several people can have the same name.", o.Author)
+	return l.Say("Possibly the author's own earlier work: one of its authors is also called %s. Several people can have the same name.", o.Author)
 }
 
 // SameAuthorWords says that a later document might be by the author of the submission, and how reliable that guess is.
@@ -175,5 +175,5 @@ func (l Language) SameAuthorWords(o *OwnWork) string {
 	case o.By == OwnByORCID:
 		return l.Say("Probably by the same author: the ORCID iD of %s (%s) is the same.", cmp.Or(o.Author, o.ORCID), o.ORCID)
 	}
-	return l.Say("Possibly by the same author: an author is called %s too. Several people can have the same name.", o.Author)
+	return l.Say("Possibly by the same author: one of its authors is also called %s. Several people can have the same name.", o.Author)
 }

@@ -120,16 +120,16 @@ func (l Language) partner(c concordat.Consulted) []string {
 
 // leadsAt describes the outcome of asking for leads, in English, for translation.
 var leadsAt = map[string]string{
-	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
+	concordat.LeadsAsked:    "Leads were looked for there, using meaning codes.",
 	concordat.LeadsNone:     "Leads were not looked for there: every sentence had matched something.",
 	concordat.LeadsWithheld: "Leads were not looked for there: this partner has already seen the remaining sentences in another form.",
-	concordat.LeadsHere:     "Leads were not looked for there: this site does not send codes of meaning to partners.",
+	concordat.LeadsHere:     "Leads were not looked for there: this site does not send meaning codes to partners.",
 	concordat.LeadsClosed:   "Leads were not looked for there: the library does not answer such questions.",
-	concordat.LeadsVersion:  "Leads were not looked for there: its version does not know the question, so nothing was sent for it.",
-	concordat.LeadsTable:    "Leads were not looked for there: it has no index of meaning, another table, or a version that takes codes without the federation's key.",
+	concordat.LeadsVersion:  "Leads were not looked for there: its version does not support the question, so nothing was sent.",
+	concordat.LeadsTable:    "Leads were not looked for there: it has no meaning index, uses another table, or runs a version that expects codes without the federation's key.",
 	concordat.LeadsRefused:  "Leads were not looked for there: it refused.",
 	concordat.LeadsFailed:   "Leads were not looked for there: it did not answer.",
-	concordat.LeadsMirror:   "Leads were not looked for there: a mirror holds no codes of meaning.",
+	concordat.LeadsMirror:   "Leads were not looked for there: a mirror contains no meaning codes.",
 }
 
 // exposed describes what a partner learned about a submission, or returns "" if it learned nothing.
@@ -139,7 +139,7 @@ func (l Language) exposed(e concordat.Exposed) string {
 		out = append(out, l.Say("%s as keyed fingerprints", l.Plural(e.Sentences, "sentence", "sentences")))
 	}
 	if e.Cells > 0 {
-		out = append(out, l.Say("%s as codes of meaning, which have no key", l.Plural(e.Cells, "sentence", "sentences")))
+		out = append(out, l.Say("%s as meaning codes, which are not keyed", l.Plural(e.Cells, "sentence", "sentences")))
 	}
 	if e.Passages > 0 {
 		out = append(out, l.Say("the wording of %s (%s)", l.Plural(e.Passages, "passage", "passages"), l.Plural(e.Letters, "letter", "letters")))
@@ -167,7 +167,7 @@ func (l Language) shown(c concordat.Consulted) string {
 		out = append(out, l.Say("outlines of %s (%s)", l.Plural(s.Outlines, "document", "documents"), l.Plural(s.Units, "sentence", "sentences")))
 	}
 	if s.Words > 0 {
-		out = append(out, l.Say("the order of %s, as a byte each", l.Plural(s.Words, "word", "words")))
+		out = append(out, l.Say("the order of %s, as one byte for each", l.Plural(s.Words, "word", "words")))
 	}
 	if s.Overlaps > 0 {
 		out = append(out, l.Say("the words in common with %s", l.Plural(s.Overlaps, "passage", "passages")))
@@ -237,7 +237,7 @@ func (r *Report) SourceWords(ref concordat.Ref) string {
 		out = append(out, l.Say("contact %s", p.Contact))
 	}
 	if p.Outline == "" {
-		out = append(out, l.Say("known by matched sentences only"))
+		out = append(out, l.Say("known only from matched sentences"))
 	}
 	return strings.Join(out, l.Say("; "))
 }

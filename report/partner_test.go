@@ -59,9 +59,9 @@ func TestPartnersInWords(t *testing.T) {
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
 		"north/theses: answered 2 sentences. Not measured: 25% of its documents have no fingerprints of this key period. " +
-			"They learned: 2 sentences as keyed fingerprints, 3 sentences as codes of meaning, which have no key, the wording of 1 passage (80 letters). " +
-			"Known here: the titles of 1 document that matches, outlines of 1 document (12 sentences), the order of 40 words, as a byte each, the words in common with 1 passage. " +
-			"Leads were looked for there, by codes of meaning. Not searched for leads: 1 part of its index, which did not answer. " +
+			"They learned: 2 sentences as keyed fingerprints, 3 sentences as meaning codes, which are not keyed, the wording of 1 passage (80 letters). " +
+			"Known here: the titles of 1 document that matches, outlines of 1 document (12 sentences), the order of 40 words, as one byte for each, the words in common with 1 passage. " +
+			"Leads were looked for there, using meaning codes. Not searched for leads: 1 part of its index, which did not answer. " +
 			"Not asked about leads: 1,200 sentences at the end of the text, because the text is too long. It will report later documents that match.",
 		"south/grants: did not answer (the library is under embargo). 2 sentences were not measured there. They learned: 2 sentences as keyed fingerprints.",
 		"west/laws: answered 2 sentences. From a mirror of 2026-05-04; nothing was asked or shown there. Known here: that nothing matches, as far as it may disclose.",

@@ -70,7 +70,7 @@ func TestPartnerOfSource(t *testing.T) {
 	if got := r.SourceWords(ref); got != "by A. Writer; of 2026-05-04; contact library@north" {
 		t.Errorf("a source with an outline: %q", got)
 	}
-	if got := r.SourceWords(other); got != "known by matched sentences only" {
+	if got := r.SourceWords(other); got != "known only from matched sentences" {
 		t.Errorf("a source without an outline: %q", got)
 	}
 	// A partner and its libraries have names; its documents have pseudonyms, which are not shown to people.

@@ -59,12 +59,12 @@ func (b *builder) partnerLeads() []PartnerLead {
 }
 
 // PartnerLeadMeaning explains what a PartnerLead is, in English, for translation.
-const PartnerLeadMeaning = "Partners have documents that may say the same. They compared codes of meaning, not text, so the passages themselves have not been compared. Ask to see the places; they are then compared, and shown as leads or dropped."
+const PartnerLeadMeaning = "Partners have documents that may say the same thing. They compared meaning codes, not text, so the passages themselves have not been compared. Ask to see the places; they are then compared, and either shown as leads or dropped."
 
 // PartnerLeadWords returns a sentence on what a partner's document might contain and on the state of the request for it.
 func (r *Report) PartnerLeadWords(l PartnerLead) string {
 	in := r.Language
-	what := in.Say("Possible: a document of a partner may say the same. %s, %d of them near.",
+	what := in.Say("Possible: a partner's document may say the same thing. %s, %d of them near.",
 		in.Plural(len(l.Spans), "sentence", "sentences"), l.Near)
 	return in.Join([]string{what, in.Say(partnerLeadStates[r.PartnerLeadState(l)])})
 }

@@ -93,13 +93,13 @@ func Flagged(f *Findings, flag concordat.Flag) *Findings {
 // HiddenFlag returns a flag saying that n sources are hidden until a date, when the last of their embargoes ends.
 func HiddenFlag(n int, until time.Time) concordat.Flag {
 	return concordat.Flag{Code: FlagHidden, Count: n,
-		Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " +
+		Detail: "Sources under an embargo count in the scores, but their titles and wording are not shown before " +
 			until.UTC().Format("2006-01-02") + "."}
 }
 
 // DeletedFlag returns a flag saying that n sources have since been deleted from their library.
 func DeletedFlag(n int) concordat.Flag {
-	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources named in this report have since been deleted from their library. Their titles and wording are shown only as far as the policy of the site keeps them."}
+	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources named in this report have since been deleted from their library. Their titles and wording are shown only as far as the site's policy allows them to be kept."}
 }
 
 // Renamed returns the findings with some sources renamed.

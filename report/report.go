@@ -123,11 +123,11 @@ type Signature struct {
 func (f *Findings) Validate() error {
 	var errs []error
 	if f.Version != Version {
-		errs = append(errs, fmt.Errorf("findings of version %d, want %d: %w", f.Version, Version, concordat.ErrInvalid))
+		errs = append(errs, fmt.Errorf("findings have version %d, want %d: %w", f.Version, Version, concordat.ErrInvalid))
 	}
 	for i, p := range f.Passages {
 		if clip(f.Submission.Text, p.Span) != p.Span || p.Span.Len() == 0 {
-			errs = append(errs, fmt.Errorf("passage %d: span %d to %d of %d bytes: %w", i, p.Span.Start, p.Span.End,
+			errs = append(errs, fmt.Errorf("passage %d: span %d to %d in %d bytes: %w", i, p.Span.Start, p.Span.End,
 				len(f.Submission.Text), concordat.ErrInvalid))
 		}
 	}

@@ -37,7 +37,7 @@ func TestLaterIsInTheReport(t *testing.T) {
 		"Found since then, on 2026-03-04 05:06 UTC: late.txt, from theses. Matching sentences: 3. " +
 			"Probably by the same author: the ORCID iD of Jane Roe (0000-0002-1825-0097) is the same. Handled by bo on 2026-03-04 05:06 UTC.",
 		"Found since then, on 2026-03-04 05:06 UTC: A <call>, from north/calls. Matching sentences: 2. " +
-			"Possibly by the same author: an author is called Poe, Ann too. Several people can have the same name. " +
+			"Possibly by the same author: one of its authors is also called Poe, Ann. Several people can have the same name. " +
 			"Read by ada on 2026-03-04 05:06 UTC, not handled yet.",
 	}
 	if d := cmp.Diff(want, r.LaterWords()); d != "" {

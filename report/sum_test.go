@@ -14,6 +14,6 @@ func TestSharesAddUp(t *testing.T) {
 		}
 	}
 	if (Scores{Changed: 0.14, Literalness: 0.999}).Alike() >= 0.995 {
-		t.Error("identical, and 14% of it changed")
+		t.Error("identical, and 14% of this, changed")
 	}
 }

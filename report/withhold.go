@@ -57,7 +57,7 @@ func Withhold(f *Findings) {
 		f.Short = &short
 	}
 	f.Flags = append(f.Flags[:len(f.Flags):len(f.Flags)], concordat.Flag{Code: FlagWithheld,
-		Detail: "The text of the submission and its original were not kept once the report was made. The report shows placeholders of the same length; scores, places, sources and their wording are as they were."})
+		Detail: "The text of the submission and its original were not kept once the report was made. The report shows placeholders of the same length; scores, places, and sources with their wording are unchanged."})
 }
 
 // masking replaces the letters and digits of text outside the spans with placeholders.

@@ -350,7 +350,7 @@ func (r *Report) Statement() []string {
 		out = append(out, found)
 	}
 	if len(r.Consulted) == 0 {
-		out = append(out, l.Say("No library is recorded as asked."))
+		out = append(out, l.Say("No library is recorded as having been asked."))
 	}
 	for _, c := range r.Consulted {
 		out = append(out, l.Say("%s: %s", r.libraryPlace(c.Site, c.Library), l.Consulted(c)))

@@ -33,7 +33,7 @@ type field struct{ low, width int }
 // that are not greater than k or that need more blocks than there are bits, and designs of more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
 	if f < 1 || f > maxBits || k < 0 || k >= f || len(levels) == 0 {
-		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k,
+		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance less than the number of bits, and at least one level", f, k,
 			len(levels))
 	}
 	tables := 1
@@ -64,7 +64,7 @@ func (d *Design) divide(lead, rest []field, levels []int) error {
 	}
 	blocks := split(rest, levels[0])
 	if blocks == nil {
-		return fmt.Errorf("design of %d bits: %d bits left for %d blocks", d.F, width(rest), levels[0])
+		return fmt.Errorf("design of %d bits: only %d bits are left for %d blocks", d.F, width(rest), levels[0])
 	}
 	var err error
 	choose(len(blocks), len(blocks)-d.K, func(chosen []bool) {

@@ -127,6 +127,6 @@ func (d *Distribution) String() string {
 	}
 	b.WriteString("bucket, prints\n")
 	bars(d.Bucket[:], func(i int) int { return i })
-	fmt.Fprintf(&b, "%d prints, %d of them 0, spread %.2f (uniform 1)\n", d.Prints, d.Zero, d.Spread())
+	fmt.Fprintf(&b, "%d fingerprints, %d of them 0, spread %.2f (1 if uniform)\n", d.Prints, d.Zero, d.Spread())
 	return b.String()
 }

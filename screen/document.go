@@ -138,7 +138,7 @@ func (d *Document) part(s Section) Document {
 }
 
 // ErrDocument means that the bytes are not a document.
-var ErrDocument = errors.New("no document")
+var ErrDocument = errors.New("not a document")
 
 const (
 	passageBytes = 25

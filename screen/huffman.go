@@ -83,7 +83,7 @@ func newCode(lengths [symbols]uint8) (*code, error) {
 			}
 			end := next + 1<<(longestCode-l)
 			if end > len(c.decode) {
-				return nil, fmt.Errorf("code lengths do not form a prefix code")
+				return nil, fmt.Errorf("the code lengths do not form a prefix code")
 			}
 			c.words[s] = uint16(next >> (longestCode - l))
 			for i := next; i < end; i++ {
@@ -93,7 +93,7 @@ func newCode(lengths [symbols]uint8) (*code, error) {
 		}
 	}
 	if slices.Max(lengths[:]) > longestCode {
-		return nil, fmt.Errorf("code of %d bits: at most %d", slices.Max(lengths[:]), longestCode)
+		return nil, fmt.Errorf("a code has %d bits, but at most %d are allowed", slices.Max(lengths[:]), longestCode)
 	}
 	return c, nil
 }

@@ -27,7 +27,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // ErrPacked means that the bytes are not a packed table.
-var ErrPacked = errors.New("no packed prints")
+var ErrPacked = errors.New("not packed fingerprints")
 
 // Pack writes the prints, which must ascend and may repeat, as a packed table and returns its size. For n random prints, it is within a
 // few percent of 64 - log2 n + 1.44 bits each, the entropy of such a set.
@@ -35,7 +35,7 @@ func Pack(w io.Writer, prints []uint64) (int64, error) {
 	var counts [symbols]uint64
 	for i := 1; i < len(prints); i++ {
 		if prints[i] < prints[i-1] {
-			return 0, fmt.Errorf("pack: print %d is below the one before", i)
+			return 0, fmt.Errorf("pack: fingerprint %d is less than the one before it", i)
 		}
 		counts[symbol(prints[i]^prints[i-1])]++
 	}
@@ -162,7 +162,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	const blockAndKey = packedBlock + keyBytes
 	body := size - packedHeader - packedTrailer
 	if body < 0 || body%blockAndKey != 0 {
-		return nil, fmt.Errorf("%w: a size of %d bytes", ErrPacked, size)
+		return nil, fmt.Errorf("%w: the size is %d bytes", ErrPacked, size)
 	}
 	blocks := body / blockAndKey
 	var header [packedHeader]byte
@@ -184,7 +184,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	}
 	sum := len(end) - 4
 	if crc32.Checksum(end[:sum], castagnoli) != binary.BigEndian.Uint32(end[sum:]) {
-		return nil, fmt.Errorf("%w: checksum of the keys", ErrPacked)
+		return nil, fmt.Errorf("%w: the checksum of the keys is wrong", ErrPacked)
 	}
 	for i := range p.keys {
 		p.keys[i] = binary.BigEndian.Uint64(end[keyBytes*i:])
@@ -206,7 +206,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 		return dst, fmt.Errorf("packed block %d: %w", i, err)
 	}
 	if crc32.Checksum(b[4:packedBlock], castagnoli) != binary.BigEndian.Uint32(b[:]) {
-		return dst, fmt.Errorf("packed block %d: %w: checksum", i, ErrPacked)
+		return dst, fmt.Errorf("packed block %d: %w: the checksum is wrong", i, ErrPacked)
 	}
 	count := int(binary.BigEndian.Uint16(b[4:]))
 	x := binary.BigEndian.Uint64(b[6:])
@@ -223,19 +223,19 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 			at += n
 			d := uint64(1)<<n | v
 			if x&(1<<n) != 0 {
-				return dst, fmt.Errorf("packed block %d: %w: prints descend", i, ErrPacked)
+				return dst, fmt.Errorf("packed block %d: %w: its fingerprints are not in ascending order", i, ErrPacked)
 			}
 			x ^= d
 		} else if e.symbol != equalSymbol {
 			at += n
 		}
 		if e.length == 0 || at > packedBlock*8 {
-			return dst, fmt.Errorf("packed block %d: %w: it ends within a print", i, ErrPacked)
+			return dst, fmt.Errorf("packed block %d: %w: it ends in the middle of a fingerprint", i, ErrPacked)
 		}
 		dst = append(dst, x)
 	}
 	if count == 0 || x != p.keys[i] {
-		return dst, fmt.Errorf("packed block %d: %w: its last print is not its key", i, ErrPacked)
+		return dst, fmt.Errorf("packed block %d: %w: its last fingerprint differs from its key", i, ErrPacked)
 	}
 	return dst, nil
 }
@@ -294,7 +294,7 @@ func PackedBound(n int) float64 {
 // NewPackedTables combines the packed tables of all layouts of the design, in their order.
 func NewPackedTables(d *Design, tables []*Packed) (*PackedTables, error) {
 	if len(tables) != len(d.Tables) {
-		return nil, fmt.Errorf("%d packed tables for a design of %d", len(tables), len(d.Tables))
+		return nil, fmt.Errorf("%d packed tables, but the design has %d", len(tables), len(d.Tables))
 	}
 	return &PackedTables{d, tables}, nil
 }

@@ -43,7 +43,7 @@ func (d *drawing) end(w io.Writer) error {
 func (d *Distribution) WriteSVG(w io.Writer) error {
 	const width, high, left = 860.0, 150.0, 60.0
 	var g drawing
-	g.begin(width, 440, fmt.Sprintf("Distribution of %d prints", d.Prints))
+	g.begin(width, 440, fmt.Sprintf("Distribution of %d fingerprints", d.Prints))
 	bars := func(top float64, title string, counts []int, uniform func(i int) float64, label func(i int) string, every int) {
 		most := 1.0
 		for i, n := range counts {
@@ -73,10 +73,10 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 	for i := range lead {
 		lead[i] = d.Lead[63-i]
 	}
-	bars(30, fmt.Sprintf("highest bit in which neighbours in sorted order differ; line: uniform; %d neighbours are equal", d.Equal), lead,
+	bars(30, fmt.Sprintf("highest bit in which neighbours in sorted order differ; the line shows a uniform distribution; %d neighbours are equal", d.Equal), lead,
 		func(i int) float64 { return UniformLead(d.Prints, 63-i) }, func(i int) string { return fmt.Sprint(63 - i) }, 8)
 	n := float64(d.Prints)
-	bars(250, fmt.Sprintf("prints in each of %d equal ranges; line: uniform; spread %.2f", Buckets, d.Spread()), d.Bucket[:],
+	bars(250, fmt.Sprintf("fingerprints in each of %d equal ranges; the line shows a uniform distribution; spread %.2f", Buckets, d.Spread()), d.Bucket[:],
 		func(int) float64 { return n / Buckets }, func(i int) string { return fmt.Sprint(i) }, 16)
 	return g.end(w)
 }
@@ -110,7 +110,7 @@ func WriteCurves(w io.Writer, title string, series []Series) error {
 		g.text(left-6, y+4, "end", fmt.Sprintf("%.1f", v))
 		g.text(left+wide*v, top+high+16, "middle", fmt.Sprintf("%.2f", v*farthest))
 	}
-	g.text(left+wide/2, top+high+32, "middle", "largest distance, share of the bits")
+	g.text(left+wide/2, top+high+32, "middle", "maximum distance, as a share of the bits")
 	for i, s := range series {
 		colour := seriesColours[i%len(seriesColours)]
 		for _, kind := range []struct {
@@ -216,7 +216,7 @@ func WriteOverview(w io.Writer, sizes []int) error {
 		}
 	}
 	if more := len(sizes) - len(drawn); more > 0 {
-		g.text(0, y+row+16, "start", fmt.Sprintf("and %d smaller ones", more))
+		g.text(0, y+row+16, "start", fmt.Sprintf("and %d smaller clusters", more))
 	}
 	return g.end(w)
 }

@@ -75,7 +75,7 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	d.AddSorted(1, 2, 3)
-	if s := d.String(); !strings.Contains(s, "leading bit") || !strings.Contains(s, "1000 prints") {
+	if s := d.String(); !strings.Contains(s, "leading bit") || !strings.Contains(s, "1000 fingerprints") {
 		t.Errorf("text of a distribution:\n%s", s)
 	}
 }

@@ -86,10 +86,10 @@ func NewPlan(o PlanOptions) (*Design, error) {
 		}
 	})
 	if len(trials) == 0 && o.maxTables() > o.K && o.Lead > 0 && o.Within == 0 {
-		return nil, fmt.Errorf("plan: no design of at most %d tables leads with %d bits: %w", o.maxTables(), o.Lead, ErrMemory)
+		return nil, fmt.Errorf("plan: no design with at most %d tables has %d leading bits: %w", o.maxTables(), o.Lead, ErrMemory)
 	}
 	if len(trials) == 0 && o.maxTables() > o.K && o.Within > 0 {
-		return nil, fmt.Errorf("plan: %w within %s a query: entering %d tables takes longer", ErrTime, o.Within, o.K+1)
+		return nil, fmt.Errorf("plan: %w within %s per query: looking up %d tables takes longer", ErrTime, o.Within, o.K+1)
 	}
 	slices.SortStableFunc(trials, func(a, b trial) int {
 		if fewest {
@@ -115,10 +115,10 @@ func NewPlan(o PlanOptions) (*Design, error) {
 		}
 	}
 	if fewest && best != nil {
-		return nil, fmt.Errorf("plan: %w within %s a query: the fastest design tried takes %s", ErrTime, o.Within, time.Duration(least))
+		return nil, fmt.Errorf("plan: %w within %s per query: the fastest design tried takes %s", ErrTime, o.Within, time.Duration(least))
 	}
 	if best == nil {
-		return nil, fmt.Errorf("plan for %d prints in %d bytes: %w: the %d tables of the smallest design need %d", o.Prints, o.Bytes,
+		return nil, fmt.Errorf("plan for %d fingerprints in %d bytes: %w: even the smallest design has %d tables, which need %d bytes", o.Prints, o.Bytes,
 			ErrMemory, o.K+1, o.bytes(o.K+1))
 	}
 	return best, nil
@@ -195,7 +195,7 @@ func (d *Design) Counted(sample []uint64, n int) float64 {
 }
 
 // ErrTime means that no design is as fast as requested.
-var ErrTime = errors.New("no design answers")
+var ErrTime = errors.New("no design can answer")
 
 // ErrMemory means that the work does not fit into the allowed memory.
 var ErrMemory = errors.New("not enough memory")

@@ -105,7 +105,7 @@ func NewShort(texts []string, o ShortOptions) (*Short, error) {
 		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d, %d edits: want above 0 to 1, lengths from 1, a known measure, edits from 0, and none with words", o.Threshold, o.Grams, o.Measure, o.Edits)
 	}
 	if int64(len(texts)) > math.MaxUint32 {
-		return nil, fmt.Errorf("short texts: %w: %d, at most %d at once", ErrMemory, len(texts), uint32(math.MaxUint32))
+		return nil, fmt.Errorf("short texts: %w: there are %d, but at most %d can be compared at once", ErrMemory, len(texts), uint32(math.MaxUint32))
 	}
 	s := &Short{o: o, texts: make([]shortText, len(texts))}
 	count := map[uint64]uint32{}

@@ -28,15 +28,15 @@ type Tables struct {
 // prints. It does not retain the slice.
 func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
+		return nil, fmt.Errorf("%d fingerprints: one set of tables holds at most %d", len(prints), uint32(math.MaxUint32))
 	}
 	if d.F > 64 {
-		return nil, fmt.Errorf("tables of %d bits: prints of more than 64 bits need NewWideTables", d.F)
+		return nil, fmt.Errorf("tables of %d bits: fingerprints of more than 64 bits need NewWideTables", d.F)
 	}
 	t := &Tables{design: d, prints: slices.Clone(prints), ids: make([]uint32, len(prints))}
 	for i, p := range prints {
 		if p&^ones(d.F) != 0 {
-			return nil, fmt.Errorf("print %d has more than %d bits", i, d.F)
+			return nil, fmt.Errorf("fingerprint %d has more than %d bits", i, d.F)
 		}
 		t.ids[i] = uint32(i)
 	}

@@ -59,12 +59,12 @@ type wideTable struct {
 // prints. It does not retain the slice.
 func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
+		return nil, fmt.Errorf("%d fingerprints: one set of tables holds at most %d", len(prints), uint32(math.MaxUint32))
 	}
 	t := &WideTables{design: d, ids: make([]uint32, len(prints))}
 	for i, p := range prints {
 		if p.within(d.F) != p {
-			return nil, fmt.Errorf("print %d has more than %d bits", i, d.F)
+			return nil, fmt.Errorf("fingerprint %d has more than %d bits", i, d.F)
 		}
 		t.ids[i] = uint32(i)
 	}
@@ -185,7 +185,7 @@ func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 		out := make([]Wide, 0, size)
 		for words, err := range Chunks(r, 2*size) {
 			if err == nil && len(words)%2 == 1 {
-				err = fmt.Errorf("prints end 8 bytes into one: %w", io.ErrUnexpectedEOF)
+				err = fmt.Errorf("the last fingerprint has only 8 bytes: %w", io.ErrUnexpectedEOF)
 			}
 			out = out[:0]
 			for i := 0; i+2 <= len(words); i += 2 {

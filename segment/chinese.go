@@ -202,7 +202,7 @@ func (c *chineseCutter) cut(j *gojieba.Jieba, from, to int) error {
 	if c.input.Len() > 0 {
 		found = j.Cut(c.input.String(), true)
 		if len(found) == 0 {
-			return fmt.Errorf("chinese segmenter returned no words for %d bytes", c.input.Len())
+			return fmt.Errorf("the Chinese segmenter returned no words for %d bytes", c.input.Len())
 		}
 	}
 	for i := from; i < to; i++ {
@@ -218,14 +218,14 @@ func (c *chineseCutter) cut(j *gojieba.Jieba, from, to int) error {
 			piece.NormStart, piece.NormEnd = n, n+int32(len(found[0]))
 			n = piece.NormEnd
 			if n > w.NormEnd {
-				return fmt.Errorf("chinese segmenter lost its place")
+				return fmt.Errorf("the Chinese segmenter lost its place")
 			}
 			c.place(&piece, utf8.RuneCountInString(found[0]))
 			c.t.Words = append(c.t.Words, piece)
 			w.Flags &^= AfterClause | AfterSpace
 		}
 		if n != w.NormEnd {
-			return fmt.Errorf("chinese segmenter lost %d of %d bytes", w.NormEnd-n, w.NormEnd-w.NormStart)
+			return fmt.Errorf("the Chinese segmenter lost %d of %d bytes", w.NormEnd-n, w.NormEnd-w.NormStart)
 		}
 		if len(found) > 0 {
 			found = found[1:]

@@ -54,7 +54,7 @@ func (t *Text) Skim(text string) error {
 
 func (t *Text) splitAll(text string, chinese bool) error {
 	if len(text) > MaxBytes {
-		return fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
+		return fmt.Errorf("the text has %d bytes, but at most %d can be split", len(text), MaxBytes)
 	}
 	if runs := spaced.Find(text); len(runs) > 0 {
 		return t.splitApart(text, runs, chinese)

@@ -105,7 +105,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		return nil, fmt.Errorf("submission %s: %d candidates: %w", sub.ID, o.Candidates, concordat.ErrInvalid)
 	}
 	if !(o.ShortThreshold >= 0 && o.ShortThreshold <= 1) {
-		return nil, fmt.Errorf("submission %s: least similarity %v of short texts: %w: want above 0, at most 1", sub.ID, o.ShortThreshold,
+		return nil, fmt.Errorf("submission %s: minimum similarity of short texts %v: %w: want a number above 0 and at most 1", sub.ID, o.ShortThreshold,
 			concordat.ErrInvalid)
 	}
 	if err := sub.Dated.Validate(); err != nil {
@@ -227,7 +227,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	}
 	if found.Left > 0 {
 		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: found.Left,
-			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.Left,
+			Detail: fmt.Sprintf("%d more documents share some wording with the submission; only the %d closest were compared", found.Left,
 				len(found.Candidates))})
 	}
 	var counting []report.Template
@@ -267,7 +267,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		return f, nil
 	}
 	if s.asker == nil {
-		return nil, fmt.Errorf("partners of a site that does not ask: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("this site cannot ask partners: %w", concordat.ErrInvalid)
 	}
 	return f, s.asker.Ask(ctx, &Asking{Task: task, Submission: sub, Options: &o, Findings: f, Candidates: found.Candidates, Shared: shared,
 		Progress: progress})

@@ -194,7 +194,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case errors.Is(err, store.ErrNoAnswer) && t.Attempts < store.MaxAttempts:
 		// The claim ends, so that the next worker that reaches the store starts the task over. If the store does not answer even now, the
 		// claim expires by itself.
-		q.o.Logger.Warn("a task starts over: the store did not answer", "task", t.ID, "attempts", t.Attempts, "error", err)
+		q.o.Logger.Warn("a task starts over because the store did not answer", "task", t.ID, "attempts", t.Attempts, "error", err)
 		state, again = concordat.TaskQueued, true
 		if err = q.o.Store.Checks.RenewTask(last, t, time.Nanosecond); err == nil {
 			q.wakeAll()
@@ -349,7 +349,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Ca
 	case j.Into != "" && len(items) > 0:
 		return q.add(ctx, t, j, items)
 	case len(items) == 0:
-		return concordat.TaskFailed, store.Cause{Code: store.CauseEmpty, Detail: "the file holds no document"}, nil
+		return concordat.TaskFailed, store.Cause{Code: store.CauseEmpty, Detail: "the file contains no documents"}, nil
 	case len(items) > 1:
 		return concordat.TaskDone, store.Cause{Code: store.CauseSplit, Numbers: []int{len(items)}}, q.split(ctx, t, j, items)
 	case items[0].Err != nil:

@@ -118,9 +118,9 @@ func CheckName(name string) error {
 	case name == "":
 		return fmt.Errorf("an empty name: %w", concordat.ErrInvalid)
 	case len(name) > concordat.LongestName:
-		return fmt.Errorf("name of %d bytes: %w: at most %d", len(name), concordat.ErrInvalid, concordat.LongestName)
+		return fmt.Errorf("name of %d bytes: %w: want at most %d", len(name), concordat.ErrInvalid, concordat.LongestName)
 	case !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
-		return fmt.Errorf("name %q: %w: control characters or not UTF-8", name, concordat.ErrInvalid)
+		return fmt.Errorf("name %q: %w: it contains control characters or is not valid UTF-8", name, concordat.ErrInvalid)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func CheckLibraryName(name string) error {
 	}
 	for i, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && (i == 0 || !strings.ContainsRune("-_.", r)) {
-			return fmt.Errorf("library %q: %w: a letter or digit, then letters, digits, hyphens, dots and underscores", name,
+			return fmt.Errorf("library %q: %w: want a letter or digit, then letters, digits, hyphens, dots and underscores", name,
 				concordat.ErrInvalid)
 		}
 	}
@@ -144,9 +144,9 @@ func CheckLibraryName(name string) error {
 func CheckText(text string) error {
 	switch {
 	case len(text) > segment.MaxBytes:
-		return fmt.Errorf("text of %d bytes: %w: at most %d", len(text), concordat.ErrInvalid, segment.MaxBytes)
+		return fmt.Errorf("text of %d bytes: %w: want at most %d", len(text), concordat.ErrInvalid, segment.MaxBytes)
 	case !utf8.ValidString(text):
-		return fmt.Errorf("text: %w: not UTF-8", concordat.ErrInvalid)
+		return fmt.Errorf("text: %w: it is not valid UTF-8", concordat.ErrInvalid)
 	}
 	return nil
 }

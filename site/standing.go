@@ -170,7 +170,7 @@ func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concorda
 		return nil
 	}
 	_, err = s.o.Store.Alerts.PutAlert(ctx, store.Alert{Task: task, At: s.o.Now(), Source: ref, Title: p.Document.Title,
-		Sentences: distinctSpans(hits), Spans: spans, Words: fmt.Sprintf("a document added since holds %s of the submission %q",
+		Sentences: distinctSpans(hits), Spans: spans, Words: fmt.Sprintf("a document added since then contains %s of the submission %q",
 			report.Plural(lettersOf(f.Submission.Text, spans), "letter", "letters"), f.Submission.Title)})
 	return err
 }

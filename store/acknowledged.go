@@ -40,7 +40,7 @@ func (a *Acknowledged) Note(ctx context.Context, cluster string, records []Ackno
 			return nil
 		})
 	}
-	return a.fail(err, "note what was acknowledged")
+	return a.fail(err, "record what was acknowledged")
 }
 
 // Noted returns the records of the cluster's shards in order.

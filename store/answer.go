@@ -46,7 +46,7 @@ type AnswerHit struct {
 
 func fixedHex(dst []byte, s string) error {
 	if n, err := hex.Decode(dst, []byte(s)); err != nil || n != len(dst) {
-		return fmt.Errorf("%w: %q is not %d bytes", concordat.ErrCorrupt, s, len(dst))
+		return fmt.Errorf("%w: %q does not have %d bytes", concordat.ErrCorrupt, s, len(dst))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm
 		return a, s.Scan(&a.Partner, &a.Library)
 	}, `SELECT partner, library FROM (SELECT partner, library, document, count(*) AS jobs FROM answer_document WHERE told <> ''
 		GROUP BY partner, library, document) AS told WHERE jobs >= ? GROUP BY partner, library ORDER BY max(jobs) DESC, partner, library`, least)
-	return as, db.fail(err, "documents that jobs come to again and again")
+	return as, db.fail(err, "documents that jobs find repeatedly")
 }
 
 // AnswerHits returns the hits of one document in a job, ordered by ordinal and sentence.

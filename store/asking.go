@@ -148,7 +148,7 @@ func exposed(ctx context.Context, c engine.Conn, site concordat.SiteID, digests 
 		`SELECT digest, form FROM exposure WHERE site = ? AND digest IN (?`+strings.Repeat(`, ?`, len(digests)-1)+`)`, args...)
 	for _, r := range rows {
 		if len(r.digest) != len(Digest{}) {
-			return fmt.Errorf("%w: digest of %d bytes", concordat.ErrCorrupt, len(r.digest))
+			return fmt.Errorf("%w: digest with %d bytes", concordat.ErrCorrupt, len(r.digest))
 		}
 		known[Digest(r.digest)] = r.form
 	}

@@ -150,7 +150,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 	last := int64(0)
 	for _, h := range known {
 		if k, ok := want[h.Seq]; ok && k != h.Hash {
-			return AuditHead{}, fmt.Errorf("verify audit: %w: two entries %d were known", concordat.ErrCorrupt, h.Seq)
+			return AuditHead{}, fmt.Errorf("verify audit: %w: two different entries %d are known", concordat.ErrCorrupt, h.Seq)
 		}
 		want[h.Seq] = h.Hash
 		last = max(last, h.Seq)
@@ -165,7 +165,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 		}
 	}
 	if last > head.Seq {
-		return AuditHead{}, fmt.Errorf("verify audit: %w: entry %d was known, the last is %d", concordat.ErrCorrupt, last, head.Seq)
+		return AuditHead{}, fmt.Errorf("verify audit: %w: entry %d is known, but the last entry is %d", concordat.ErrCorrupt, last, head.Seq)
 	}
 	return head, nil
 }
@@ -179,10 +179,10 @@ func (db *AuditLog) AuditHead(ctx context.Context) (AuditHead, error) {
 // step advances h to the next entry e.
 func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	if e.Seq != h.Seq+1 {
-		return fmt.Errorf("%w: follows entry %d", concordat.ErrCorrupt, h.Seq)
+		return fmt.Errorf("%w: it follows entry %d", concordat.ErrCorrupt, h.Seq)
 	}
 	if e.Prev != h.Hash {
-		return fmt.Errorf("%w: does not continue the entry before", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: it does not continue the entry before it", concordat.ErrCorrupt)
 	}
 	sum, err := e.sum()
 	if err != nil {
@@ -192,7 +192,7 @@ func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 		return fmt.Errorf("%w: its content was changed", concordat.ErrCorrupt)
 	}
 	if k, ok := known[e.Seq]; ok && k != e.Hash {
-		return fmt.Errorf("%w: another entry was known here", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: a different entry is known at this position", concordat.ErrCorrupt)
 	}
 	*h = AuditHead{Seq: e.Seq, Hash: e.Hash}
 	return nil

@@ -273,7 +273,7 @@ func packPassages(data []byte) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if len(data) > maxPassages {
-		return nil, fmt.Errorf("%w: passages of %d bytes, at most %d", concordat.ErrInvalid, len(data), maxPassages)
+		return nil, fmt.Errorf("%w: the passages have %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), maxPassages)
 	}
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {

@@ -59,7 +59,7 @@ func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme conco
 				return err
 			}
 			if known != scheme {
-				return fmt.Errorf("%w: its set was made with %s, not %s", concordat.ErrScheme, known, scheme)
+				return fmt.Errorf("%w: its fingerprint set was made with %s, not %s", concordat.ErrScheme, known, scheme)
 			}
 			_, err := c.Exec(ctx, `UPDATE epoch SET replaced = ? WHERE federation = ? AND replaced = 0
 				AND number < (SELECT max(number) FROM epoch WHERE federation = ?)`, now, e.Federation, e.Federation)

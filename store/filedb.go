@@ -87,7 +87,7 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 		}
 	}
 	if hex.EncodeToString(h.Sum(nil)) != hash {
-		return fmt.Errorf("%w: the content has another hash", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: the content does not match its hash", concordat.ErrCorrupt)
 	}
 	return nil
 }

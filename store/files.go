@@ -182,7 +182,7 @@ func (f *Files) Workplace() (dir string, remove func() error, err error) {
 		dir, err = os.MkdirTemp(f.dir, "incoming-*")
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("make a workplace: %w", engine.NoSpace(err))
+		return "", nil, fmt.Errorf("make a temporary folder: %w", engine.NoSpace(err))
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }

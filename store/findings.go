@@ -24,7 +24,7 @@ const minMemory = 8 << 20
 // with concordat.ErrInvalid beyond MaxFindings. It does not retain data.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
-		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
+		return db.fail(fmt.Errorf("%w: %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
 			"put findings of task %s", id)
 	}
 	packed, err := pack(data)
@@ -45,7 +45,7 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 // meantime, it changes nothing and fails with concordat.ErrChanged; its other errors are the same as PutFindings'.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
-		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
+		return db.fail(fmt.Errorf("%w: %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
 			"replace findings of task %s", id)
 	}
 	packed, err := pack(data)
@@ -106,7 +106,7 @@ func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (re
 // unpack decompresses packed, which can be any bytes, using up to length bytes of memory, or minMemory if that is larger.
 func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if format != findingsFormat {
-		return nil, fmt.Errorf("%w: packed in format %d, but this program knows format %d",
+		return nil, fmt.Errorf("%w: packed in format %d, but this program can read format %d",
 			concordat.ErrInvalid, format, findingsFormat)
 	}
 	if length < 0 || length > MaxFindings {

@@ -111,7 +111,7 @@ func (h *Hook) validate() error {
 		return err
 	}
 	if len(h.Kinds) == 0 {
-		return fmt.Errorf("%w: a webhook without events", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the webhook has no events", concordat.ErrInvalid)
 	}
 	for _, k := range h.Kinds {
 		if !slices.Contains(EventKinds(), k) {
@@ -151,7 +151,7 @@ func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 				return err
 			}
 			if n >= MaxHooks {
-				return full(fmt.Sprintf("at most %d webhooks of an account; delete one first", MaxHooks))
+				return full(fmt.Sprintf("an account can have at most %d webhooks; delete one first", MaxHooks))
 			}
 			_, err := c.Exec(ctx, `INSERT INTO hook (id, account, whole, url, title, kinds, secret, former, former_until, made, state, cause)
 				VALUES (?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, '')`, h.ID, h.Account, flag(h.Whole), h.URL, h.Title, words(h.Kinds),

@@ -98,7 +98,7 @@ func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data 
 		}
 		state, ended, cause := DeliveryPending, int64(0), ""
 		if waiting >= maxWaiting {
-			state, ended, cause = DeliveryDead, stamp(now), fmt.Sprintf("%d others waited", waiting)
+			state, ended, cause = DeliveryDead, stamp(now), fmt.Sprintf("%d other deliveries were waiting", waiting)
 		}
 		_, err := c.Exec(ctx, `INSERT INTO hook_delivery (hook, event, state, made, attempts, round, due, until, lease_until, ended, status, cause)
 			VALUES (?, ?, ?, ?, 0, 0, ?, ?, 0, ?, 0, ?)`, id, event, state, stamp(now), stamp(now), stamp(now.Add(HookTime)), ended, cause)

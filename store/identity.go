@@ -130,7 +130,7 @@ func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expire
 			return err
 		}
 		if n >= maxFlows {
-			return fmt.Errorf("%w: %d wait already", concordat.ErrUnavailable, n)
+			return fmt.Errorf("%w: %d are already waiting", concordat.ErrUnavailable, n)
 		}
 		_, err := c.Exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, ?, ?)`, kind, tokenHash(secret), data, stamp(expires))
 		return err

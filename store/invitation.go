@@ -95,7 +95,7 @@ func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partne
 		case !i.Used.IsZero():
 			return fmt.Errorf("%w: it was used by %s", concordat.ErrRefused, i.Site)
 		case now.After(i.Expires):
-			return fmt.Errorf("%w: it ended at %s", concordat.ErrRefused, i.Expires.Format(time.RFC3339))
+			return fmt.Errorf("%w: it expired at %s", concordat.ErrRefused, i.Expires.Format(time.RFC3339))
 		}
 		p.Invited, p.Grants = true, i.Grants
 		if err := insertPartner(ctx, c, p, now); err != nil {

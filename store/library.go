@@ -52,7 +52,7 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("%w: forward %q", concordat.ErrInvalid, p.Forward)
 	}
 	if p.Meaning != "" && p.Meaning != MeaningOff {
-		return fmt.Errorf("%w: meaning %q, want off or nothing", concordat.ErrInvalid, p.Meaning)
+		return fmt.Errorf("%w: unknown value %q for meaning; want off or an empty value", concordat.ErrInvalid, p.Meaning)
 	}
 	if p.KeepDays < 0 || p.KeepDays > 100_000 {
 		return fmt.Errorf("%w: keep for %d days", concordat.ErrInvalid, p.KeepDays)
@@ -168,7 +168,7 @@ func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) 
 			return err
 		}
 		if l.Documents > 0 {
-			return fmt.Errorf("%w: it holds %d documents", concordat.ErrInvalid, l.Documents)
+			return fmt.Errorf("%w: it contains %d documents", concordat.ErrInvalid, l.Documents)
 		}
 		_, err = c.Exec(ctx, `DELETE FROM library WHERE id = ?`, id)
 		return err

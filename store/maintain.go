@@ -65,7 +65,7 @@ func (db *DB) Restored(ctx context.Context) error {
 		}
 		return nil
 	})
-	return db.fail(err, "ready the restored store")
+	return db.fail(err, "prepare the restored store")
 }
 
 // ofFederations lists the tables about this site and its partners, in an order in which they can be emptied.

@@ -172,7 +172,7 @@ func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int)
 				return err
 			}
 			if held+len(a.Sentences) > most {
-				return fmt.Errorf("%w: %d sentences stand", concordat.ErrRefused, held)
+				return fmt.Errorf("%w: %d sentences are already being watched", concordat.ErrRefused, held)
 			}
 			_, err = c.Exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (partner, digest) DO UPDATE SET expires = excluded.expires`,

@@ -120,7 +120,7 @@ func (db *Notifications) TakeNotification(ctx context.Context, n Notification, a
 				return err
 			}
 			if open >= MaxNotifications {
-				return full(fmt.Sprintf("at most %d requests of an account at a time", MaxNotifications))
+				return full(fmt.Sprintf("an account can have at most %d requests at a time", MaxNotifications))
 			}
 			_, err := c.Exec(ctx, `INSERT INTO notification (id, account, activity, kind, origin, inbox, object, body, state, task, cause, attempts,
 				due, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, ?, ?)`, n.ID, n.Account, n.Activity, cleanText(n.Kind), cleanText(n.Origin),

@@ -74,7 +74,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 		return err
 	}
 	if len(x.Card) == 0 || len(x.Card) > maxCard || x.Serial > math.MaxInt64 {
-		return fmt.Errorf("%w: card of %d bytes, serial %d", concordat.ErrInvalid, len(x.Card), x.Serial)
+		return fmt.Errorf("%w: card with %d bytes and serial %d", concordat.ErrInvalid, len(x.Card), x.Serial)
 	}
 	last, err := scanCard(c.Row(ctx, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC LIMIT 1`, x.Site))
 	switch {
@@ -85,7 +85,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 		return nil
 	case last.Serial >= x.Serial:
 		// This is a rollback. Callers refuse it earlier, but two callers may have raced.
-		return fmt.Errorf("%w: card of serial %d, but the site has %d", concordat.ErrExists, x.Serial, last.Serial)
+		return fmt.Errorf("%w: card with serial %d, but the site already has a card with serial %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err

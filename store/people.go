@@ -177,7 +177,7 @@ func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 				return err
 			}
 			if n >= MaxTokens {
-				return full(fmt.Sprintf("at most %d tokens of an account; revoke one first", MaxTokens))
+				return full(fmt.Sprintf("an account can have at most %d tokens; revoke one first", MaxTokens))
 			}
 		}
 		_, err := c.Exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`,

@@ -27,7 +27,7 @@ type QuotaUsed struct {
 }
 
 func (q *QuotaUsed) Error() string {
-	return fmt.Sprintf("quota of %s: %d of %d left", q.Kind, q.Left, q.Most)
+	return fmt.Sprintf("quota for %s exceeded: %d of %d left", q.Kind, q.Left, q.Most)
 }
 
 // QuotaTime is the display format for the time when an amount fits again.
@@ -51,7 +51,7 @@ func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {
 			if x.Amount < 0 {
-				return fmt.Errorf("%w: an amount of %d", concordat.ErrInvalid, x.Amount)
+				return fmt.Errorf("%w: the amount is %d", concordat.ErrInvalid, x.Amount)
 			}
 			if err := charge(ctx, c, db.now(), x); err != nil {
 				return err

@@ -72,13 +72,13 @@ func (db *Alerts) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, er
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck,
 		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
 		MaxPage)
-	return rs, db.fail(err, "what is to be checked again")
+	return rs, db.fail(err, "list checks to repeat")
 }
 
 // Rechecks returns all repetitions, past and future, ordered by kind and target.
 func (db *Alerts) Rechecks(ctx context.Context) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
-	return rs, db.fail(err, "what is to be checked again")
+	return rs, db.fail(err, "list checks to repeat")
 }
 
 // DeleteRecheck deletes a repetition. If it does not exist, that is not an error.

@@ -111,7 +111,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 			return err
 		}
 		if author != r.By {
-			return fmt.Errorf("%w: it is a comment of %s", concordat.ErrRefused, author)
+			return fmt.Errorf("%w: the comment is by %s", concordat.ErrRefused, author)
 		}
 		if err := insertReview(ctx, c, id, &r); err != nil { // comes first, so that numbers are not reused
 			return err

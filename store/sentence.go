@@ -84,7 +84,7 @@ func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[
 		}, `SELECT digest, vector FROM sentence_vector WHERE digest IN (?`+strings.Repeat(`, ?`, len(part)-1)+`)`, args...)
 		for _, r := range rows {
 			if err == nil && (len(r.digest) != sha256.Size || len(r.vector)%2 != 0) {
-				err = fmt.Errorf("%w: %d bytes of a digest, %d of a vector", concordat.ErrCorrupt, len(r.digest), len(r.vector))
+				err = fmt.Errorf("%w: the digest has %d bytes and the vector %d", concordat.ErrCorrupt, len(r.digest), len(r.vector))
 			}
 			if err == nil {
 				out[[32]byte(r.digest)] = unpackVector(r.vector)

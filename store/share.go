@@ -133,9 +133,9 @@ func (r ShareRule) Validate() error {
 	case r.Closeness < 0 || r.Closeness > concordat.Bits:
 		return fmt.Errorf("%w: closeness of %d bits, want 0 to %d", concordat.ErrInvalid, r.Closeness, concordat.Bits)
 	case r.Matches < 0:
-		return fmt.Errorf("%w: %d matches", concordat.ErrInvalid, r.Matches)
+		return fmt.Errorf("%w: the minimum is %d matches", concordat.ErrInvalid, r.Matches)
 	case r.Approval < 0:
-		return fmt.Errorf("%w: approval within %s", concordat.ErrInvalid, r.Approval)
+		return fmt.Errorf("%w: the time for approval is %s", concordat.ErrInvalid, r.Approval)
 	case !r.Embargo.IsZero() && !r.Expires.IsZero() && !r.Embargo.Before(r.Expires):
 		return fmt.Errorf("%w: the embargo ends after the share expires", concordat.ErrInvalid)
 	}

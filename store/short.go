@@ -244,7 +244,7 @@ func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.Lib
 func checkShort(pieces []ShortPiece) error {
 	for _, p := range pieces {
 		if len(p.Letters) > maxName || len(p.Text) > maxName || len(p.Grams) > maxName {
-			return fmt.Errorf("short piece of %d bytes: %w: at most %d", len(p.Text), concordat.ErrInvalid, maxName)
+			return fmt.Errorf("short piece of %d bytes: %w: want at most %d", len(p.Text), concordat.ErrInvalid, maxName)
 		}
 		if p.Letters == "" || len(p.Grams) == 0 {
 			return errors.Join(concordat.ErrInvalid, errors.New("an empty short piece"))

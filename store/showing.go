@@ -109,7 +109,7 @@ func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%w: %s has %s of this text", concordat.ErrRefused, x.Partner, other)
+	return fmt.Errorf("%w: %s already has %s from this text", concordat.ErrRefused, x.Partner, other)
 }
 
 // Showings returns up to limit showings to a partner, latest first.
@@ -202,7 +202,7 @@ type Part struct{ Of, Least int }
 // part told of a library, or been sent outlines of part outlined.
 func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
 	if told.Of <= 0 || outlined.Of <= 0 {
-		return nil, fmt.Errorf("%w: a part of %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)
+		return nil, fmt.Errorf("%w: the denominators of the shares are %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)
 	}
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmLibrary

@@ -39,7 +39,7 @@ type Overspent struct {
 }
 
 func (o *Overspent) Error() string {
-	return fmt.Sprintf("limit of %s: %d left", o.Kind, o.Left)
+	return fmt.Sprintf("limit for %s exceeded: %d left", o.Kind, o.Left)
 }
 
 func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
@@ -53,7 +53,7 @@ func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for i, x := range xs {
 			if x.Amount < 0 {
-				return fmt.Errorf("%w: an amount of %d", concordat.ErrInvalid, x.Amount)
+				return fmt.Errorf("%w: the amount is %d", concordat.ErrInvalid, x.Amount)
 			}
 			var err error
 			if left[i], err = spend(ctx, c, now, x); err != nil {

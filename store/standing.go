@@ -336,7 +336,7 @@ func unpackSentences(b []byte) ([]concordat.Sentence, error) {
 	var out []concordat.Sentence
 	for len(b) > 0 {
 		if len(b) <= concordat.FingerprintBytes {
-			return nil, fmt.Errorf("%w: half a sentence", concordat.ErrCorrupt)
+			return nil, fmt.Errorf("%w: a sentence is truncated", concordat.ErrCorrupt)
 		}
 		f, err := concordat.ParseFingerprint(b[:concordat.FingerprintBytes])
 		if err != nil {
@@ -346,11 +346,11 @@ func unpackSentences(b []byte) ([]concordat.Sentence, error) {
 		b = b[concordat.FingerprintBytes+1:]
 		start, n := binary.Uvarint(b)
 		if n <= 0 || start > maxOffset {
-			return nil, fmt.Errorf("%w: sentence without its place", concordat.ErrCorrupt)
+			return nil, fmt.Errorf("%w: a sentence has no valid place", concordat.ErrCorrupt)
 		}
 		length, m := binary.Uvarint(b[n:])
 		if m <= 0 || length > maxOffset {
-			return nil, fmt.Errorf("%w: sentence without its place", concordat.ErrCorrupt)
+			return nil, fmt.Errorf("%w: a sentence has no valid place", concordat.ErrCorrupt)
 		}
 		s.Span = concordat.Span{Start: int(start), End: int(start + length)}
 		b = b[n+m:]

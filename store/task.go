@@ -261,7 +261,7 @@ func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) er
 // RetitleTask gives the claimed task t a new title, namely its document's, once the document is read. It fails with ErrLease like
 // RenewTask.
 func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
-	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
+	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "rename task %s", t.ID)
 }
 
 // RewriteTask gives the claimed task t a new request, which includes the results of reading its files. It fails with ErrLease like

@@ -202,7 +202,7 @@ type TaskSum struct {
 func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error) {
 	where, args, err := f.condition()
 	if err != nil {
-		return nil, db.fail(err, "sum up tasks")
+		return nil, db.fail(err, "count tasks by state")
 	}
 	sums, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (one TaskSum, err error) {
 		var cause string
@@ -212,5 +212,5 @@ func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error)
 		one.Cause, err = causeOf(cause)
 		return one, err
 	}, `SELECT state, CASE state WHEN 'done' THEN cause ELSE '' END AS why, COUNT(*) FROM task WHERE `+where+` GROUP BY state, why`, args...)
-	return sums, db.fail(err, "sum up tasks")
+	return sums, db.fail(err, "count tasks by state")
 }

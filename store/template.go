@@ -39,7 +39,7 @@ func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 				ON CONFLICT (library, name) DO UPDATE SET text = excluded.text, added = excluded.added, counts = excluded.counts`,
 				t.Library, t.Name, cleanText(t.Text), stamp(t.Added), flag(t.Counts), t.Library, t.Name, MaxTemplates)
 			if err == nil && n == 0 {
-				err = fmt.Errorf("%w: at most %d templates for a library", concordat.ErrInvalid, MaxTemplates)
+				err = fmt.Errorf("%w: a library can have at most %d templates", concordat.ErrInvalid, MaxTemplates)
 			}
 			return err
 		})

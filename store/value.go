@@ -42,7 +42,7 @@ func checkName[S ~string](what string, s S) error {
 	case s == "":
 		return fmt.Errorf("%w: empty %s", concordat.ErrInvalid, what)
 	case len(s) > maxName:
-		return fmt.Errorf("%w: %s of %d bytes, at most %d", concordat.ErrInvalid, what, len(s), maxName)
+		return fmt.Errorf("%w: %s has %d bytes, but at most %d are allowed", concordat.ErrInvalid, what, len(s), maxName)
 	case !utf8.ValidString(string(s)) || strings.ContainsRune(string(s), 0):
 		return fmt.Errorf("%w: %s %q is not UTF-8 text", concordat.ErrInvalid, what, s)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // errSignedOut rejects a form from a visitor who is not signed in or whose session has ended.
-var errSignedOut = fmt.Errorf("no one has signed in: %w", concordat.ErrRefused)
+var errSignedOut = fmt.Errorf("no one is signed in: %w", concordat.ErrRefused)
 
 // as returns a page handler for signed-in people with one of the roles.
 func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) http.HandlerFunc {

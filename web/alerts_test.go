@@ -129,7 +129,7 @@ func TestLaterByTheSameAuthor(t *testing.T) {
 		}
 	}
 	const same, named = "Probably by the same author: the ORCID iD of Jane Roe (0000-0002-1825-0097) is the same.",
-		"Possibly by the same author: an author is called Jane Roe too."
+		"Possibly by the same author: one of its authors is also called Jane Roe."
 	page := "/checks/" + string(task)
 	count := func(address string, words string, want int) {
 		t.Helper()

@@ -58,7 +58,8 @@ func TestBatchLeadPages(t *testing.T) {
 	ann, officer := d.SignedIn(t, "ann", store.RoleSubmitter), d.SignedIn(t, "olga", store.RoleOfficer)
 	path := leadBatch(t, d)
 	page := officer.Get(path, http.StatusOK)
-	officer.Wants(page, `id="leads"`, "says the same in other words", "made the guild shift all its glass furnaces", "glass blowers moved",
+	officer.Wants(page, `id="leads"`, "says the same thing in other words", "made the guild shift all its glass furnaces",
+		"glass blowers moved",
 		`href="`+path+`/pairs/1/2#leads"`, `value="count-lead"`, `action="`+path+`/leads/1/2"`, "leads.csv")
 	if mine := ann.Get(path, http.StatusOK); strings.Contains(mine, `value="count-lead"`) {
 		t.Error("a submitter is offered to decide")

@@ -98,7 +98,7 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 	}
 	theses, err := fs.Glob(e.web.o.Example, "submission/*.docx")
 	if err == nil && len(theses) == 0 {
-		err = fmt.Errorf("thesis of the example: %w", concordat.ErrNotFound)
+		err = fmt.Errorf("thesis in the example: %w", concordat.ErrNotFound)
 	}
 	if err != nil {
 		return "", err

@@ -65,7 +65,7 @@ func TestLeadsInBrowser(t *testing.T) {
 		if joined := map[int]int{1200: 2, 390: 0}[width]; wide || lines != joined || marks != 2 || beside != want || counted != 1 {
 			t.Errorf("%d: too wide %v, %d lines, %d marks in the text, sides %s, counted %d", width, wide, lines, marks, beside, counted)
 		}
-		if !strings.Contains(words, "Says the same in other words (English, from Chinese)") {
+		if !strings.Contains(words, "Says the same thing in other words (English, from Chinese)") {
 			t.Errorf("%d: words %q", width, words)
 		}
 		// Another officer's decision is announced to the reader.

@@ -78,7 +78,7 @@ func TestLeadToOwnWork(t *testing.T) {
 	}
 	shows(decide("dismiss-own-work"), false)
 	shows(ada.Post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}}), true)
-	if page := decide("own-work"); strings.Contains(page, "says the same in other words") {
+	if page := decide("own-work"); strings.Contains(page, "says the same thing in other words") {
 		t.Errorf("a lead to the author's own work remains:\n%s", page)
 	}
 }
@@ -107,7 +107,7 @@ func TestDecideLead(t *testing.T) {
 		return got.Leads[0].State
 	}
 	page := ada.Get("/checks/one", http.StatusOK)
-	if !strings.Contains(page, "says the same in other words (English, from Chinese)") || !strings.Contains(page, `value="count-lead"`) {
+	if !strings.Contains(page, "says the same thing in other words (English, from Chinese)") || !strings.Contains(page, `value="count-lead"`) {
 		t.Errorf("nothing to decide by in\n%s", page)
 	}
 	if page := axel.Get("/checks/one", http.StatusOK); !strings.Contains(page, "river of two towns") || strings.Contains(page, "count-lead") {

@@ -14,7 +14,7 @@ import (
 // Once runs a request, or returns the earlier answer if the key was used before. asked identifies the request.
 func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any, do func() (*O, error)) (*O, error) {
 	if len(key) > 255 {
-		return nil, fmt.Errorf("Idempotency-Key of %d bytes, at most 255: %w", len(key), concordat.ErrInvalid)
+		return nil, fmt.Errorf("Idempotency-Key has %d bytes, but at most 255 are allowed: %w", len(key), concordat.ErrInvalid)
 	}
 	if key == "" {
 		return do()
@@ -34,7 +34,7 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 	if before != "" {
 		out := new(O)
 		if err := json.Unmarshal([]byte(before), out); err != nil {
-			return nil, fmt.Errorf("answer of key %s: %w: %v", key, concordat.ErrCorrupt, err)
+			return nil, fmt.Errorf("response stored for key %s: %w: %v", key, concordat.ErrCorrupt, err)
 		}
 		return out, nil
 	}

@@ -100,7 +100,7 @@ func TestAskPartner(t *testing.T) {
 	if d.Partner.Asks.Load() != 0 {
 		t.Fatal("the partner was asked")
 	}
-	if page := ask(http.StatusOK, "overlap", "", ""); !strings.Contains(page, "Only the words that both sides have") ||
+	if page := ask(http.StatusOK, "overlap", "", ""); !strings.Contains(page, "Only the words that both sides share") ||
 		!strings.Contains(page, "Granted") {
 		t.Errorf("the words in common:\n%s", page)
 	}

@@ -75,15 +75,15 @@ func refusalOf(err error) refusal {
 }
 
 // ErrMethod means that the path is known but does not allow this method.
-var ErrMethod = errors.New("this path does not support the method; the header Allow lists those that it does")
+var ErrMethod = errors.New("this path does not support the method; the Allow header lists the methods that it supports")
 
 var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
 var (
-	errKey = errors.New("the Idempotency-Key was used for another request")
+	errKey = errors.New("the Idempotency-Key was used for a different request")
 	// ErrRevision means that the object to change has changed since the caller read it.
 	ErrRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
-	ErrCondition = errors.New("the request needs the header If-Match with the ETag of what it changes")
+	ErrCondition = errors.New("the request needs an If-Match header with the ETag of the resource that it changes")
 )
 
 // ProblemOf describes an error in the form of RFC 9457, according to refusals. Types are stable.

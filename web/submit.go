@@ -69,7 +69,7 @@ func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t 
 	}
 }
 
-var errNothing = fmt.Errorf("%w: no file and no text", concordat.ErrInvalid)
+var errNothing = fmt.Errorf("%w: neither a file nor a text was given", concordat.ErrInvalid)
 
 // untakenError means that none of the files was accepted.
 type untakenError struct{ jobs []site.Job }
@@ -297,9 +297,9 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	case !w.IsTemplate(j.Template):
 		return j, message.Absent("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(site.Forwards, j.Forward):
-		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
+		return j, fmt.Errorf("forward %q: %w: want unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
-		return j, fmt.Errorf("level %q: %w: exists, counts or metadata", j.Level, concordat.ErrInvalid)
+		return j, fmt.Errorf("level %q: %w: want exists, counts or metadata", j.Level, concordat.ErrInvalid)
 	}
 	if d := u.Field("deadline"); d != "" {
 		seconds, err := strconv.Atoi(d)

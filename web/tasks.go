@@ -219,7 +219,7 @@ func HasReport(t store.Task) bool {
 }
 
 // ErrNotShown means that the site's policy hides this report from submitters, at least for now.
-var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
+var ErrNotShown = fmt.Errorf("%w: the site's policy does not allow this report to be shown, at least not yet", concordat.ErrRefused)
 
 // CurrentReport returns the report under the current rules, with the decisions about it, and records the reader.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {

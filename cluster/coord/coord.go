@@ -79,20 +79,20 @@ const MaxCopies = 64
 func (s State) Validate() error {
 	for _, l := range [][]NodeID{s.ISR, s.Hold, s.Replicas} {
 		if len(l) > MaxCopies {
-			return fmt.Errorf("%d copies of a shard, at most %d: %w", len(l), MaxCopies, concordat.ErrInvalid)
+			return fmt.Errorf("a shard has %d copies, but at most %d are allowed: %w", len(l), MaxCopies, concordat.ErrInvalid)
 		}
 		for i, n := range l {
 			if n == "" || slices.Contains(l[:i], n) {
-				return fmt.Errorf("node %q twice or without a name: %w", n, concordat.ErrInvalid)
+				return fmt.Errorf("node %q is listed twice or has no name: %w", n, concordat.ErrInvalid)
 			}
 		}
 	}
 	if len(s.ISR) == 0 || len(s.Replicas) == 0 {
-		return fmt.Errorf("shard without copies: %w", concordat.ErrInvalid)
+		return fmt.Errorf("the shard has no copies: %w", concordat.ErrInvalid)
 	}
 	for _, n := range s.Hold {
 		if !slices.Contains(s.ISR, n) {
-			return fmt.Errorf("node %s on hold is not in sync: %w", n, concordat.ErrInvalid)
+			return fmt.Errorf("node %s is on hold, but is not in sync: %w", n, concordat.ErrInvalid)
 		}
 	}
 	return nil

@@ -350,7 +350,7 @@ func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord
 // Configure implements coord.Session.
 func (s *Session) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
 	if len(data) > coord.MaxConfig {
-		return 0, fmt.Errorf("%d bytes of configuration, at most %d: %w", len(data), coord.MaxConfig, concordat.ErrInvalid)
+		return 0, fmt.Errorf("the configuration has %d bytes, but at most %d are allowed: %w", len(data), coord.MaxConfig, concordat.ErrInvalid)
 	}
 	if err := s.lock(ctx); err != nil {
 		return 0, err

@@ -63,7 +63,7 @@ var kinds = map[string]error{
 }
 
 // errClient means that the server no longer knows the client.
-var errClient = errors.New("client is forgotten")
+var errClient = errors.New("the server no longer knows this client")
 
 // Server answers the calls of clients created by Dial for a Hub.
 type Server struct {

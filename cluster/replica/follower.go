@@ -122,7 +122,7 @@ func (r *Replica) cut(m Reply) {
 	if r.meta.Damaged {
 		// It is unknown which of the remaining records were committed: if all nodes were restored, this log can be the only one that
 		// contains them.
-		r.quarantine("the master lacks records of this copy, which lost others")
+		r.quarantine("the master lacks records that this copy has, and this copy has lost others")
 		return
 	}
 	if to < r.log.Base {

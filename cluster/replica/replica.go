@@ -444,6 +444,6 @@ func (r *Replica) onReopened(e Reopened) {
 		r.meta.Damaged = true // Reopened comes after the Meta was saved
 	}
 	if r.log.End < r.applied {
-		r.quarantine("the log ends before what the index holds")
+		r.quarantine("the log ends before the last record in the index")
 	}
 }

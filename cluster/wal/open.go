@@ -124,7 +124,7 @@ func list(dir string) ([]uint64, error) {
 	for _, e := range es {
 		base, ok := baseOf(e.Name())
 		if !ok {
-			return nil, fmt.Errorf("%s: not a file of a log: %w", filepath.Join(dir, e.Name()), concordat.ErrCorrupt)
+			return nil, fmt.Errorf("%s: not a log file: %w", filepath.Join(dir, e.Name()), concordat.ErrCorrupt)
 		}
 		bases = append(bases, base)
 	}
@@ -185,7 +185,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
 		// The last segment is intact, so an older one has lost its end.
-		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, but this one begins after %d",
+		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the previous file ends at record %d, but this one begins after record %d",
 			l.extent.End, s.base)}
 	}
 	b, err := os.ReadFile(s.path)

@@ -153,7 +153,7 @@ func (l *Log) Extent() Extent {
 func (l *Log) Room(size int) error {
 	free, err := l.o.Free()
 	if err != nil {
-		return fmt.Errorf("free room for the log %s: %w", l.dir, err)
+		return fmt.Errorf("free space for the log %s: %w", l.dir, err)
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -166,7 +166,7 @@ func (l *Log) leaves(free, size uint64) error {
 		size += uint64(l.pending[i].Size())
 	}
 	if free < l.o.LowWater+size {
-		return fmt.Errorf("log %s: %d bytes free, %d kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
+		return fmt.Errorf("log %s: %d bytes are free, but %d are kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (l *Log) Append(rs ...Record) error {
 	}
 	free, err := l.o.Free()
 	if err != nil {
-		return fmt.Errorf("free room for the log %s: %w", l.dir, err)
+		return fmt.Errorf("free space for the log %s: %w", l.dir, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -470,7 +470,7 @@ func (l *Log) reset(base, epoch uint64) error {
 		return err
 	}
 	if _, _, ok := s.readHeader(l.o.Shard); !ok {
-		return errors.Join(fmt.Errorf("%s: header just written is not there", s.path), s.file.Close())
+		return errors.Join(fmt.Errorf("%s: the header just written is missing", s.path), s.file.Close())
 	}
 	l.segments, l.pending, l.written = []*segment{s}, nil, base
 	l.extent = Extent{Base: base, BaseEpoch: epoch, End: base, Durable: base}

@@ -24,7 +24,7 @@ const AccountVariable = "CONCORDAT_ZOOKEEPER_ACCOUNT"
 func NewAccount(text string) (Account, error) {
 	user, password, ok := strings.Cut(strings.TrimRight(text, "\r\n"), ":")
 	if !ok || user == "" || password == "" || len(text) > 1024 || strings.ContainsAny(user+password, "\r\n\x00") {
-		return Account{}, fmt.Errorf("account for ZooKeeper is not user:password on one line: %w", concordat.ErrInvalid)
+		return Account{}, fmt.Errorf("the account for ZooKeeper must be user:password on one line: %w", concordat.ErrInvalid)
 	}
 	return Account{user, password}, nil
 }

@@ -128,7 +128,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	return nil
 }
 
-var errRace = errors.New("the entries of nodes change")
+var errRace = errors.New("the nodes' entries keep changing")
 
 // announce makes one attempt.
 func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
@@ -162,7 +162,7 @@ const maxCreated = 1024
 // Create implements coord.Session, for up to 1024 shards at once.
 func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
 	if len(shards) > maxCreated {
-		return fmt.Errorf("%d shards at once, at most %d: %w", len(shards), maxCreated, concordat.ErrInvalid)
+		return fmt.Errorf("%d shards in one call, but at most %d are allowed: %w", len(shards), maxCreated, concordat.ErrInvalid)
 	}
 	var ids []concordat.ShardID
 	for id, st := range shards {
@@ -239,7 +239,7 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	}
 	for id, sh := range v.Shards {
 		if slices.Contains(sh.ISR, node) {
-			return fmt.Errorf("node %s is in sync for shard %s: give the shard another copy first, so that it leaves: %w", node, id,
+			return fmt.Errorf("node %s is in sync for shard %s: first give the shard another copy, so that this node leaves it: %w", node, id,
 				concordat.ErrRefused)
 		}
 	}
@@ -275,7 +275,7 @@ func (s *Session) SetScheme(ctx context.Context, old, next string) error {
 		return nil
 	}
 	if r.Scheme != old {
-		return fmt.Errorf("the cluster's fingerprints have scheme %s, not %s: %w", r.Scheme, old, concordat.ErrScheme)
+		return fmt.Errorf("the cluster's fingerprints use scheme %s, not %s: %w", r.Scheme, old, concordat.ErrScheme)
 	}
 	r.Scheme = next
 	err = run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Set(s.t.site(), encode(r), z.stat.Version); return err })

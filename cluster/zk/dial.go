@@ -141,7 +141,7 @@ func (c *clipped) grant(milliseconds uint32) error {
 	switch {
 	case milliseconds == 0: // the session has ended
 	case milliseconds < least || milliseconds > most:
-		return fmt.Errorf("ZooKeeper grants a session timeout of %d ms, want %d to %d", milliseconds, least, most)
+		return fmt.Errorf("ZooKeeper granted a session timeout of %d ms, want %d to %d", milliseconds, least, most)
 	default:
 		c.link.granted.Store(int64(time.Duration(milliseconds) * time.Millisecond))
 	}

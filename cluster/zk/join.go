@@ -235,9 +235,9 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 func (s *Session) compare(r siteRecord, seen memory) error {
 	switch {
 	case r.Site != s.o.Site:
-		return fmt.Errorf("the cluster at %s belongs to site %s, but this node to site %s: %w", s.t.root, r.Site, s.o.Site, ErrIdentity)
+		return fmt.Errorf("the cluster at %s belongs to site %s, but this node belongs to site %s: %w", s.t.root, r.Site, s.o.Site, ErrIdentity)
 	case s.o.Scheme != "" && r.Scheme != s.o.Scheme:
-		return fmt.Errorf("the cluster's fingerprints have scheme %s, but this node's have %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the cluster's fingerprints use scheme %s, but this node's use %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
 	case seen.Cluster != "" && r.Cluster != seen.Cluster:
 		return fmt.Errorf("the cluster at %s is %s, but this node belongs to cluster %s: this is another ZooKeeper, or its data were lost and a new cluster was founded. "+
 			"Point the node to the right one, or see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
@@ -310,7 +310,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 		return err
 	}
 	if r.Instance != next.Instance {
-		return fmt.Errorf("the cluster knows another installation as node %s (%.8s, this is %.8s): two machines have one name, or this one lost its folder. "+
+		return fmt.Errorf("the cluster knows another installation as node %s (%.8s; this one is %.8s): two machines have the same name, or this one lost its folder. "+
 			"Give it another name; or, if the other is gone for good, run \"concordat cluster zookeeper forget %s\": %w", s.o.Node, r.Instance,
 			next.Instance, s.o.Node, ErrIdentity)
 	}

@@ -100,7 +100,7 @@ func decodeSite(b []byte) (siteRecord, error) {
 	case s.Format != treeFormat:
 		return s, fmt.Errorf("the cluster's znodes have format %d, but this program knows %d: %w", s.Format, treeFormat, concordat.ErrInvalid)
 	case s.Site == "" || !drawn.MatchString(s.Cluster):
-		return s, fmt.Errorf("znode site: no site or cluster: %w", concordat.ErrCorrupt)
+		return s, fmt.Errorf("znode site: the site or the cluster is missing: %w", concordat.ErrCorrupt)
 	}
 	return s, nil
 }

@@ -47,7 +47,7 @@ func (s *Session) Settings() <-chan coord.Config { return s.settings }
 // edit replaces the given version of a document with the next one.
 func (s *Session) edit(ctx context.Context, d Document, version int64, data []byte) (int64, error) {
 	if len(data) > coord.MaxConfig {
-		return 0, fmt.Errorf("%d bytes of %s, at most %d: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
+		return 0, fmt.Errorf("%d bytes for %s, but at most %d are allowed: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
 	}
 	if version < 0 || version >= 1<<31-1 {
 		return 0, fmt.Errorf("%s has no version %d: %w", d, version, coord.ErrStale)

@@ -198,7 +198,7 @@ func (s *Session) replace(ctx context.Context, l *link) {
 		next.close()
 		return
 	}
-	s.log.Warn("the connection with ZooKeeper is stuck although a new one works; it is closed, and the session with it", "node", s.o.Node)
+	s.log.Warn("the connection to ZooKeeper is stuck, although a new one works; closing it and ending its session", "node", s.o.Node)
 	s.mu.Lock()
 	s.next = next
 	s.mu.Unlock()

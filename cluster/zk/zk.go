@@ -90,13 +90,13 @@ func (o Options) complete() (Options, error) {
 		host, port, err := net.SplitHostPort(s)
 		bad(err != nil || host == "" || port == "", "ZooKeeper server %q is not host:port", s)
 	}
-	bad(o.Site == "", "no site")
+	bad(o.Site == "", "no site was given")
 	bad(!rootName.MatchString(o.Root), "%q cannot be the root of znodes", o.Root)
 	bad(o.Node != "" && !nodeName.MatchString(string(o.Node)),
 		"%q cannot be the name of a node: want letters, digits, dot, hyphen, underscore; at most 63", o.Node)
-	bad(o.Node != "" && o.Identity == "", "a node without a file for its identity")
+	bad(o.Node != "" && o.Identity == "", "the node has no file for its identity")
 	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout %v, want 1 s to 5 min", o.Timeout)
-	bad(o.Reread < time.Second, "reading again every %v, want 1 s or more", o.Reread)
+	bad(o.Reread < time.Second, "interval between readings %v, want 1 s or more", o.Reread)
 	if wrong != nil {
 		return o, fmt.Errorf("%s: %w", strings.Join(wrong, "; "), concordat.ErrInvalid)
 	}

@@ -114,7 +114,7 @@ func (cs Cards) Check(s concordat.Statement) error {
 	if s.Asker != "" {
 		asker, err := crypto.ParseSiteID(string(s.Asker))
 		if err != nil {
-			return fmt.Errorf("the asker: %w", err)
+			return fmt.Errorf("the requesting site: %w", err)
 		}
 		a := &crypto.Answer{Kind: s.Kind, At: s.At, Asker: asker, Request: [32]byte(s.Request), Payload: s.Payload}
 		if !fill(a.Job[:], s.Job) || !fill(a.Commitment[:], s.Commitment) {

@@ -41,7 +41,7 @@ changes nothing; a changed file replaces its document. After an interruption, re
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {
-				return cli.Usagef("--library names no library")
+				return cli.Usagef("--library is missing: name a library")
 			}
 			w := instance.WithIndex
 			if dryRun {

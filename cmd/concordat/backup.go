@@ -34,7 +34,7 @@ recipient. Or choose a passphrase: the first backup on a terminal asks for it, a
 machine cannot read its own backups. Without the identity or the passphrase they cannot be opened: keep it where
 it survives the loss of the machine.
 
-On a site of several machines, any node backs up all shards and the store as of one moment. It leaves out its own
+On a site of several machines, any node backs up all shards and the store as of a single moment. It leaves out its own
 membership of the cluster (name, certificate and place in ZooKeeper).
 
 A store in a database is copied into a file. Mirrors of partners' libraries are not included: concordat mirror
@@ -47,7 +47,7 @@ sync fetches them again.`,
 		instance.IndexKeyName+" and other secrets; without them the backup is useless, so keep them elsewhere")
 	c.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt to this recipient (age1...); may be repeated")
 	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, or for a new one")
-	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "", "file whose first line is that passphrase")
+	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase")
 	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt: whoever can read the folder gets the site's texts and keys")
 	var verify openFlags
 	v := &cobra.Command{

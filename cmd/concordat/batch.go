@@ -47,9 +47,9 @@ func (a *app) batchCommand() *cobra.Command {
 a pair show each other in their reports. Pairs that reach --threshold form clusters. The overview page, tables
 and reports go to the folder --out.
 
-Pairs by one author or group, and a draft with its final version, are shown without counting. Declare them in a
-manifest: a table (CSV or tab-separated) whose first line names its columns: file and any of title, author, group,
-draft_of and date. See concordat batch lineage and concordat batch pair.
+Pairs by the same author or group, and pairs of a draft and its final version, are shown but do not count. Declare
+them in a manifest: a table (CSV or tab-separated) whose first line names its columns: file and any of title,
+author, group, draft_of and date. See concordat batch lineage and concordat batch pair.
 
 After an interruption, repeat the command to continue. Unreadable files are reported with a reason, and the
 rest continues (exit code 3).`,
@@ -80,12 +80,12 @@ rest continues (exit code 3).`,
 	fl.StringVar(&f.manifest, "manifest", "", "table that describes the files: file, title, author, group, draft_of, date")
 	fl.StringVar(&f.channel, "channel", "both", "how candidate documents are found: both, fingerprints (fastest) or text")
 	fl.IntVar(&f.candidates, "candidates", 0,
-		"maximum number of documents compared word by word with each, from the batch and from the libraries (default 200)")
+		"maximum number of documents, from the batch and from the libraries, that each document is compared with word by word (default 200)")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "minimum share of either document for a pair to be listed (default: configuration, 0.3)")
-	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words; they are not part of the shares (default: configuration)")
-	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a counted pair, or one of its sections, reaches this share")
-	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if a partner or shard did not answer")
+	fl.BoolVar(&f.leads, "leads", false, "also look for paraphrased passages, which are not counted in the shares (default: configuration)")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if a counted pair, or one of its sections, reaches this share")
+	fl.BoolVar(&f.complete, "require-complete", false, "exit with status 5 if a partner or shard did not answer")
 	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: in the folder of the site)")
 	addLanguage(fl, &f.out.language)
 	fl.StringVar(&f.resume, "resume", "", "resume this batch (see concordat batch list), even if it was cancelled")

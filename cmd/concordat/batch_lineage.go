@@ -25,7 +25,7 @@ The documents' reports change accordingly. Changes are recorded and can be undon
 			})
 		}}
 	c.Flags().BoolVar(&rules.Author, "author", rules.Author, "ignore pairs with a declared author in common")
-	c.Flags().BoolVar(&rules.Group, "group", rules.Group, "ignore pairs of the same declared group")
+	c.Flags().BoolVar(&rules.Group, "group", rules.Group, "ignore pairs from the same declared group")
 	c.Flags().BoolVar(&rules.Draft, "draft", rules.Draft, "ignore a draft and its later version")
 	c.Flags().BoolVar(&rules.Metadata, "metadata", rules.Metadata, "also take authors from the files' metadata")
 	return c

@@ -264,7 +264,7 @@ func (w *batchWriter) tell() error {
 	}
 	w.tellLeads()
 	if n := len(w.v.Wording); n > 0 {
-		w.a.Say("  %d stretches of wording are in %d or more documents: see wording.csv, or the batch's page", n, batch.LeastHeld)
+		w.a.Say("  %d stretches of wording appear in %d or more documents: see wording.csv, or the batch's page", n, batch.LeastHeld)
 	}
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
@@ -305,7 +305,7 @@ func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
 	}
-	w.a.Say("  leads to passages in other words: %d, not part of the shares; three or more documents say the same in %d more places", len(w.leads.Leads),
+	w.a.Say("  leads to paraphrased passages: %d, not counted in the shares; in %d more places, three or more documents say the same thing", len(w.leads.Leads),
 		len(w.leads.Many))
 	for i, l := range w.leads.Leads {
 		if i == 20 {
@@ -401,8 +401,8 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 <div class="scroll"><table><caption>Share of either document that appears in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
 {{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}{{range .Sections}}<br><span class="note">{{.Section}}: {{percent .Share}}</span>{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{with .MoreOf}}<p class="note">{{.}} more pairs are in pairs.csv.</p>{{end}}
-{{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same in other words. It is not a pair and not part of any share.</p>
-{{with .Leads}}<div class="scroll"><table><caption>Documents that seem to say the same in other words</caption><thead><tr><th>First</th><th>Second</th><th>Kind</th><th class="n">Sentences</th><th>Decided</th><th>The pair does not count</th></tr></thead><tbody>
+{{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same thing in other words. It is not a pair and is not counted in any share.</p>
+{{with .Leads}}<div class="scroll"><table><caption>Documents that seem to say the same thing in other words</caption><thead><tr><th>First</th><th>Second</th><th>Kind</th><th class="n">Sentences</th><th>Decided</th><th>The pair does not count</th></tr></thead><tbody>
 {{range .}}<tr><td>{{.A}}</td><td>{{.B}}</td><td>{{if .Page}}<a href="{{.Page}}">{{.Kind}}</a>{{else}}{{.Kind}}{{end}}</td><td class="n">{{.Sentences}}</td><td>{{.State}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{else}}<p>None was found.</p>{{end}}
 {{with .Many}}<details><summary>Said by three or more documents, so not leads: {{len .}}</summary><ul>{{range .}}<li>{{range $i, $d := .Documents}}{{if $i}}, {{end}}{{$d}}{{end}}</li>{{end}}</ul></details>{{end}}{{end}}

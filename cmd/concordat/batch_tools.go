@@ -48,7 +48,7 @@ func (a *app) batchTools() []*cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return cli.Usagef("--out names no folder")
+				return cli.Usagef("--out is missing: name a folder")
 			}
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
 				w := batchWriter{a: a, o: o, rules: o.Config.Report.Rules, dir: out}

@@ -54,11 +54,11 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check PATH...",
 		Short: "Check submissions and write evidence reports",
 		Long: `Check compares each file with the libraries of this site and keeps the result as a report (see concordat
-report). Without --out it prints a summary; with it the report goes to that file or, for several submissions, to
-files in that folder.
+report). Without --out it prints a summary; with --out, the report goes to the file of that name or, for several
+submissions, to files in the folder of that name.
 
-Complete mirrors of partners' libraries (see concordat mirror) are compared too, without anything leaving the
-site. A partner named with --partner is not asked about a mirrored library.`,
+The submission is also compared with complete mirrors of partners' libraries (see concordat mirror), without
+anything leaving the site. A partner named with --partner is not asked about a mirrored library.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(cmd.Flags()); err != nil {
@@ -76,7 +76,7 @@ site. A partner named with --partner is not asked about a mirrored library.`,
 		"name of the section template, or a file of any format whose wording does not count, such as a form or cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "minimum similarity of two short texts (default: configuration, 0.5)")
-	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words; they are not part of the share (default: configuration)")
+	fl.BoolVar(&f.leads, "leads", false, "also look for paraphrased passages, which are not counted in the share (default: configuration)")
 	fl.StringVar(&f.date, "date", "", "date of the submission: YYYY, YYYY-MM or YYYY-MM-DD (default: from its file)")
 	fl.StringArrayVar(&f.authors, "author", nil,
 		"author of the submission, with the ORCID iD if known, such as \"Jane Doe (0000-0002-1825-0097)\" (repeatable; default: from its file)")
@@ -89,9 +89,9 @@ site. A partner named with --partner is not asked about a mirrored library.`,
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringVar(&f.channel, "channel", "both", "how candidate sources are found: both, fingerprints (fastest) or text")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report deserves a close read (default: configuration, 0.3)")
-	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if the covered share of a submission reaches this")
-	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if a partner or shard did not answer")
+	fl.Float64Var(&f.threshold, "threshold", 0, "covered share at which a report deserves a close reading (default: configuration, 0.3)")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if the covered share of a submission reaches this value")
+	fl.BoolVar(&f.complete, "require-complete", false, "exit with status 5 if a partner or shard did not answer")
 	fl.IntVar(&f.candidates, "candidates", 0, "maximum number of sources compared word by word (default 200)")
 	f.out.add(fl)
 	f.rules.add(fl)

@@ -29,7 +29,7 @@ func (f *leadFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.kind, "lead-kind", "", "show only leads of this kind: "+strings.Join(kinds, ", "))
 	fl.StringVar(&f.languages, "lead-languages", "",
 		"show only leads between these languages, submission first, such as en-zh; und means unknown")
-	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads at least this likely, 0 to 1000; 0: all")
+	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads with at least this likelihood, 0 to 1000; 0: all")
 	for name, values := range map[string][]string{"lead-state": states, "lead-kind": kinds} {
 		c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

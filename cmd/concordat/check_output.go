@@ -28,7 +28,7 @@ type outFlags struct {
 
 func (f *outFlags) add(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
-	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by --out's ending, else html)")
+	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by the file extension of --out, else html)")
 	addLanguage(fl, &f.language)
 }
 

@@ -80,8 +80,8 @@ func (a *app) doctorCommand() *cobra.Command {
 audit, the index against the catalogue, the originals, keys and card, the clock, the ports, file extraction
 and the partners, whether the server is running or not. It changes nothing.
 
-Exit code 0 means nothing worse than warnings, 1 a fault. --fix shows harmless things that it could fix, such as
-permissions and leftovers of interrupted work; with --yes it fixes them.`,
+Exit code 0 means nothing worse than warnings, 1 a fault. --fix lists the problems that it can safely fix, such as
+wrong permissions and leftovers of interrupted work; with --yes it fixes them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
 				return cli.Usagef("--yes needs --fix")
@@ -146,7 +146,7 @@ func (a *app) tellFinding(f *finding, fix bool) error {
 	}
 	switch {
 	case f.Fixed:
-		a.Say("%21s mended: %s", "→", f.Fix)
+		a.Say("%21s fixed: %s", "→", f.Fix)
 	case f.Fix != "" && fix:
 		a.Say("%21s --fix --yes would %s", "→", f.Fix)
 	case f.Fix != "":

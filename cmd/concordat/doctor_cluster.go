@@ -42,7 +42,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 		return nil
 	})
 	if err != nil {
-		d.fault("cluster", "check whether ZooKeeper is running: concordat cluster zookeeper status; doc/zookeeper.md, ZooKeeper is lost", err)
+		d.fault("cluster", "check whether ZooKeeper is running: concordat cluster zookeeper status; see ZooKeeper is lost in doc/zookeeper.md", err)
 	}
 }
 
@@ -54,7 +54,7 @@ func (d *doctor) certificate(t *cluster.Trust) {
 		d.fault("certificate", "let this machine join again with a token",
 			fmt.Errorf("the certificate of node %s expired on %s", t.Node, ends.Format(time.DateOnly)))
 	case left(authority) < authorityWarning:
-		d.warning("certificate", "found a new cluster from a backup before then", "the cluster's authority expires on %s",
+		d.warning("certificate", "before then, found a new cluster from a backup", "the cluster's authority expires on %s",
 			authority.Format(time.DateOnly))
 	case left(ends) < certificateWarning:
 		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew",
@@ -96,7 +96,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "they run several versions of the program: %s",
 			strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 	case !authority:
-		d.warning("nodes", "copy ca-key.pem into the folder cluster of a node and restart it",
+		d.warning("nodes", "copy ca-key.pem into the cluster folder of a node and restart that node",
 			"no node has the key of the cluster's authority: no machine can join or renew a certificate")
 	default:
 		d.ok("nodes", "%d, all live", len(l.Members))
@@ -122,7 +122,7 @@ func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Tr
 	}
 	if len(all) > 0 {
 		d.fault("put aside", "run concordat cluster salvage on those nodes: it restores what they have and the site lacks",
-			fmt.Errorf("copies that the cluster replaced may hold documents that it lacks: %s", strings.Join(all, "; ")))
+			fmt.Errorf("copies that the cluster replaced may hold documents that the site lacks: %s", strings.Join(all, "; ")))
 	}
 }
 
@@ -135,13 +135,13 @@ func (d *doctor) shards(w *instance.Observer) {
 	}
 	switch {
 	case len(by["down"]) > 0:
-		d.fault("cluster", "start the nodes that are in sync for them (concordat cluster status); as the last resort concordat cluster force",
+		d.fault("cluster", "start the nodes that are in sync for them (concordat cluster status); as a last resort, use concordat cluster force",
 			fmt.Errorf("shards without a master: %s", strings.Join(by["down"], ", ")))
 	case len(by["degraded"]) > 0:
 		d.warning("cluster", "start the nodes that are away, or run concordat cluster balance",
 			"shards with a copy on a node that is away: %s", strings.Join(by["degraded"], ", "))
 	case len(by["moving"]) > 0:
-		d.warning("cluster", "wait; if a copy does not come in sync, its node's log says why",
+		d.warning("cluster", "wait; if a copy stays out of sync, the log of its node says why",
 			"shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
 	default:
 		d.ok("cluster", "%d shards, every copy in sync", len(w.Seen.Shards))

@@ -27,7 +27,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	if own, ok := e.(*managed.Encoder); ok {
 		defer func() {
 			if s := own.Status(); s.Phase == managed.Ready && !s.Alone {
-				d.warning("encoder_alone", "allow unprivileged user namespaces if it must have no network", "the encoder runs with the network of this machine")
+				d.warning("encoder_alone", "allow unprivileged user namespaces if the encoder must have no network access", "the encoder has access to this machine's network")
 			}
 			_ = own.Close() // stops it; never fails
 		}()
@@ -49,7 +49,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	began := time.Now()
 	vectors, _, err := e.Encode(ctx, texts)
 	if err != nil {
-		d.warning("encoder", "start the server, or fix meaning.encoder; until then leads come from the embedded table, which finds less", "%v", err)
+		d.warning("encoder", "start the server, or fix meaning.encoder; until then leads come from the embedded table, which finds fewer", "%v", err)
 		return
 	}
 	each := time.Since(began) / time.Duration(len(texts))
@@ -59,7 +59,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		worth = append(worth, fmt.Sprintf("%s-%s %d of %d", w.Languages[0], w.Languages[1], w.Right, w.Asked))
 		right, asked = right+w.Right, asked+w.Asked
 	}
-	told := fmt.Sprintf("%s: vectors of %d numbers, %s per sentence; recognizes the sentence that says the same: %s", cmp.Or(e.Name(), "the server"),
+	told := fmt.Sprintf("%s: vectors of %d numbers, %s per sentence; recognizes the sentence with the same meaning: %s", cmp.Or(e.Name(), "the server"),
 		len(vectors[0]), each.Round(time.Microsecond), strings.Join(worth, ", "))
 	if 4*right < 3*asked {
 		d.warning("encoder", "use a multilingual model made for comparing sentences, with the prefix that it expects", "%s", told)

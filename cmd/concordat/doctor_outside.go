@@ -54,7 +54,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	runner, err := r.Start()
 	if err != nil {
 		d.warning("extraction",
-			"run it on a kernel with Landlock and seccomp (Linux 5.13 or later): a file that takes over its reader could read the site", "%v", err)
+			"run it on a kernel with Landlock and seccomp (Linux 5.13 or later): otherwise, a file that takes over the process reading it could read the site's data", "%v", err)
 		options.RequireIsolation = false
 		weak := instance.NewReader(options, 1)
 		defer func() { _ = weak.Close() }()
@@ -99,7 +99,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "tesseract", "--list-langs").CombinedOutput()
 	if err != nil {
-		d.fault("ocr", "install Tesseract, or empty extract.ocr", err)
+		d.fault("ocr", "install Tesseract, or clear extract.ocr", err)
 		return
 	}
 	have := strings.Fields(string(out))
@@ -177,7 +177,7 @@ func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.
 	case active == 0:
 		d.skipped("partners", "no partners")
 	case d.o.offline:
-		d.skipped("partners", "%d were not asked, because of --offline", active)
+		d.skipped("partners", "%d partners were not contacted, because of --offline", active)
 	}
 }
 

@@ -106,12 +106,12 @@ func (d *doctor) config(c *config.Config) {
 			continue
 		}
 		if _, err := os.Stat(f.path); err != nil {
-			d.fault("config", "put the file there, or empty "+f.key, fmt.Errorf("%s: %w", f.key, err))
+			d.fault("config", "put the file there, or clear the value of "+f.key, fmt.Errorf("%s: %w", f.key, err))
 		}
 	}
 	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration is already validated
 	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
-		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420",
+		d.warning("config", "put an https proxy in front of the site, set serve.url, and set serve.listen to 127.0.0.1:8420",
 			"the pages are served to others at %s without https", c.Serve.Listen)
 		return
 	}
@@ -137,7 +137,7 @@ func (d *doctor) disk(c *config.Config) {
 func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	const advice = "restore the site from a backup: concordat restore"
 	if d.o.quick {
-		d.ok("store", "opens, with the schema of this program")
+		d.ok("store", "opens and has this program's schema")
 		d.skipped("audit", "--quick")
 		return
 	}
@@ -149,7 +149,7 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	if _, _, err := o.AuditEnds(ctx); err != nil {
 		d.fault("audit", "entries were removed, or an older store was restored: compare with partners and backups", err)
 	} else if head, err := o.Store.Audit.VerifyAudit(ctx); err != nil {
-		d.fault("audit", "a person or the disk changed it: keep a copy, compare with what partners have (concordat audit verify), restore", err)
+		d.fault("audit", "a person or the disk changed it: keep a copy, compare it with what partners have (concordat audit verify), then restore it", err)
 	} else {
 		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)
 	}
@@ -158,7 +158,7 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 // originals looks for originals that reports need, and verifies a sample of them against their names.
 func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	if o.Config.Store.URL != "" {
-		d.skipped("originals", "the database keeps them")
+		d.skipped("originals", "they are kept in the database")
 		return
 	}
 	var names []string
@@ -197,10 +197,10 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("originals", "", err)
 	case missing > 0:
-		d.warning("originals", "restore them from a backup; reports do not need them, but checks that wait for them fail",
-			"%d originals that checks name are missing", missing)
+		d.warning("originals", "restore them from a backup; reports do not need them, but checks that are waiting for them will fail",
+			"%d originals that checks refer to are missing", missing)
 	case bad == 0:
-		d.ok("originals", "%d, %d of them read and unchanged", all, len(names))
+		d.ok("originals", "%d originals; %d of them were read and are unchanged", all, len(names))
 	}
 }
 
@@ -246,7 +246,7 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("backup", "", err)
 	case made.IsZero():
-		d.skipped("backup", "none was made with concordat backup")
+		d.skipped("backup", "no backup has been made with concordat backup")
 	case d.now.Sub(made) > backupAge:
 		d.warning("backup", "make one: concordat backup, preferably by a timer", "the last one is from %s", made.Local().Format(time.DateTime))
 	default:
@@ -286,7 +286,7 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		d.warning("proxies", "set serve.trusted_proxies to the address of the proxy, such as 127.0.0.1",
-			"people reach the site by https, but it listens on this machine only, so there is a proxy in between; serve.trusted_proxies is empty, so all visitors share the limits of one address")
+			"people reach the site over https, but it listens only on this machine, so there is a proxy in between; serve.trusted_proxies is empty, so all visitors share the limits of one address")
 	}
 }
 
@@ -329,7 +329,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 	}
 	lock, err := instance.LockIndex(d.dir)
 	if err != nil {
-		d.warning("serve", "wait for it to end; if none runs, look for a serve that hangs",
+		d.warning("serve", "wait for that process to end; if none is running, look for a concordat serve process that hangs",
 			"the server is not running, and another concordat process is using the site")
 		return
 	}
@@ -414,7 +414,7 @@ func (d *doctor) meaning(st *instance.IndexState) {
 	const command = "run concordat reindex: it continues an interrupted run, while the site is served"
 	switch {
 	case st.Disagree != "":
-		d.warning("meaning", "do what it says, then run concordat reindex", "%s", st.Disagree)
+		d.warning("meaning", "follow the advice given there, then run concordat reindex", "%s", st.Disagree)
 	case st.MayLack > 0:
 		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, %d have superfluous ones",
 			st.Lacking, st.MayLack, st.Superfluous)

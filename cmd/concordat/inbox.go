@@ -89,7 +89,7 @@ func inboxShow(a *app) *cobra.Command {
 			})
 		}}
 	c.ValidArgsFunction = completeNotifications(a)
-	c.Flags().BoolVar(&received, "received", false, "print it as it came, in JSON-LD")
+	c.Flags().BoolVar(&received, "received", false, "print the notification as it was received, in JSON-LD")
 	return c
 }
 

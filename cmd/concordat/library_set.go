@@ -38,7 +38,7 @@ func (a *app) librarySet() *cobra.Command {
 	fl.StringVar(&f.forward, "forward", "", "sentences that its checks ask partners about: unmatched, all or none; empty: the site's setting")
 	fl.StringVar(&f.template, "template", "", "section template of its documents, and of submissions checked only against it; empty: none")
 	fl.StringVar(&f.meaning, "meaning", "",
-		"index its documents by meaning: on (if meaning.index is) or off; reindex applies it to existing documents")
+		"index its documents by meaning: on (if meaning.index is on) or off; concordat reindex applies this to existing documents")
 	c.RegisterFlagCompletionFunc("meaning", cobra.FixedCompletions([]string{"on", store.MeaningOff}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

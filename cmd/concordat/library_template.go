@@ -48,7 +48,7 @@ contain it that a person would otherwise have to decide.`,
 				return nil
 			})
 		}}
-	set.Flags().BoolVar(&counts, "counts", false, "the wording counts, although many documents of the library contain it")
+	set.Flags().BoolVar(&counts, "counts", false, "count the wording, even if many documents of the library contain it")
 	show := &cobra.Command{Use: "show LIBRARY [NAME]", Short: "List the templates, or print the text of one", Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {

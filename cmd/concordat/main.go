@@ -65,7 +65,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 	f := root.PersistentFlags()
 	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
-	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
+	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not show progress")
 	root.AddCommand(
 		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), inboxCommand(a), a.checkCommand(), a.batchCommand(),
 		a.recheckCommand(),

@@ -62,7 +62,7 @@ func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, 
 		}
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		err = cli.Usagef("no batch and no check with findings %s; see concordat batch list and concordat report list", id)
+		err = cli.Usagef("no batch or check with findings is called %s; see concordat batch list and concordat report list", id)
 	}
 	return "", err
 }

@@ -34,7 +34,7 @@ interrupted, repeat the command to continue. To change the scheme, stop the site
 
 On a site of several machines, run it on one node: it adds missing cells of meaning to documents on all nodes,
 and removes superfluous ones. Nodes may come and go. All running nodes must use the same value of meaning.index
-and programs that make the same cells; otherwise they are named, and nothing is done.`,
+and programs that make the same cells; otherwise, reindex names the nodes that differ and does nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, served := cmd.Context(), false
 			err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
@@ -86,7 +86,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		}
 	}
 	if dryRun {
-		a.Say("would recompute %d documents from scheme %s in scheme %s", stats.Documents, from.Scheme(), o.Site.Scheme())
+		a.Say("would recompute %d documents from scheme %s to scheme %s", stats.Documents, from.Scheme(), o.Site.Scheme())
 		if a.JSON {
 			err = a.Line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Site.Scheme(), "dry_run": true})
 		}

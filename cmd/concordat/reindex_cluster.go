@@ -25,7 +25,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Site.Scheme()
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
-			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w",
+			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since nodes with different schemes cannot answer the same question: %w",
 				clustering.NodeNames(live), concordat.ErrLocked)
 		}
 		dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
@@ -54,7 +54,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 			return err
 		}
 		a.Say("%d documents in %d copies on this machine are indexed with scheme %s", documents, len(cluster.Copies(dir)), next)
-		a.Say("do the same on every other machine, with the same scheme in its configuration, before it is started")
+		a.Say("do the same on every other machine before it is started, with the same scheme in its configuration")
 		a.Say("cells of meaning are added and removed only while a node runs on this machine: start concordat serve, then repeat the command")
 		return a.TellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
 	})

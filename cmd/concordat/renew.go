@@ -152,7 +152,7 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[instance.UnfitDocumen
 	if err := endReindex(ctx, r.o); err != nil {
 		return err
 	}
-	r.a.Say("%d documents are indexed with scheme %s, %.0f a second", r.made, r.o.Site.Scheme(), r.rate())
+	r.a.Say("%d documents are indexed with scheme %s, %.0f per second", r.made, r.o.Site.Scheme(), r.rate())
 	return r.a.TellJSON(map[string]any{"type": "summary", "documents": r.made, "before": r.before, "scheme": r.o.Site.Scheme(),
 		"rate": r.rate()})
 }

@@ -49,10 +49,10 @@ func (a *app) reportCommand() *cobra.Command {
 	addLanguage(show.Flags(), &showLanguage)
 	var out outFlags
 	export := &cobra.Command{
-		Use: "export TASK --out FILE", Short: "Write a report to a file, with any rules", Args: cobra.ExactArgs(1),
+		Use: "export TASK --out FILE", Short: "Write a report to a file, under any rules", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.out == "" {
-				return cli.Usagef("--out names no file")
+				return cli.Usagef("--out is missing: name a file")
 			}
 			if err := out.validate(); err != nil {
 				return err

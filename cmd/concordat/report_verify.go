@@ -20,7 +20,7 @@ func (a *app) reportVerify() *cobra.Command {
 		Use: "verify FILE", Short: "Verify a report's signatures and name what was changed",
 		Long: `Verify checks the site's signature over every part of the report, each partner's signature over its answer, that
 the answer was given to this site about this submission, and that the report attributes no document, title or
-text to a partner that it did not give. For a PDF it checks the attached report, the signature over the whole
+text to a partner that the partner did not give. For a PDF it checks the attached report, the signature over the whole
 file, and that the site vouches for the certificate. For HTML, CSV and text it checks the site's signature, which
 stands at the end and covers the whole file. It needs only the sites' cards, given with --card or known to this
 site. The cards must come from a source other than the report.`,
@@ -58,14 +58,14 @@ func (a *app) showOutcome(file string, out *verification) error {
 			return err
 		}
 	} else if out.OK {
-		a.Say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
+		a.Say("%s is unchanged since site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
 		if out.whole {
 			a.Say("signatures of partners are in the report's JSON and PDF forms")
 			return nil
 		}
 		a.Say("signatures of partners: %d, all good", len(out.Statements))
 		if n := out.unbound(); n > 0 {
-			a.Say("%d of them are of a version that signed neither the asker nor the submission: only this site vouches "+
+			a.Say("%d of them are of a version that signed neither the requesting site nor the submission: only this site vouches "+
 				"that they belong to this report", n)
 		}
 	} else {

@@ -41,8 +41,8 @@ every byte with the backup's list. After an interruption, repeat the command to 
 An encrypted backup opens with its passphrase, which is asked for on a terminal, or with a recipient's identity
 in the file of --identity. No site is created unless every file opens and holds what was backed up.
 
-Sessions, password links and open invitations end, and everyone signs in again. Tokens, accounts, partners and
-documents that were removed since the backup are back: restore reminds you to remove them again. Partners that
+Sessions, password links and open invitations end, and everyone must sign in again. Tokens, accounts, partners and
+documents that have been removed since the backup come back: restore reminds you to remove them again. Partners that
 have seen later audit entries will notice that the audit continues from an earlier one.
 
 A store in a database is restored into an empty one. The backup of a site of several machines gives this one all
@@ -343,15 +343,15 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 	}
 	made := m.Made.Local().Format(time.DateTime)
 	a.Say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
-	a.Say("ended: sessions, password links, open invitations. Everyone signs in again.")
-	a.Say("back again, if removed after %s: accounts, tokens of programs, partners, documents and checks.", made)
-	a.Say("Look through People, Partners and Deletions before you serve, and delete again what was deleted.")
+	a.Say("ended: sessions, password links, open invitations. Everyone must sign in again.")
+	a.Say("restored, even if they were removed after %s: accounts, tokens of programs, partners, documents and checks.", made)
+	a.Say("Look through People, Partners and Deletions before you start the server, and delete again what had been deleted.")
 	switch {
 	case asNew:
 		a.Say("the site has no identity for partners: make one with concordat site key init")
 	default:
 		a.Say("tell your partners: restored to %s, the audit continues from entry %d; later entries that they have seen are lost.", made, m.Audit.Seq)
-		a.Say("mirrors are fetched again by concordat mirror sync; requests of partners from before this moment are refused once.")
+		a.Say("run concordat mirror sync to fetch the mirrors again; partners' requests from before this moment are refused once.")
 	}
 	for _, name := range missing {
 		a.Say("the backup was made without keys: put %s into %s, if the site had one", name, dir)

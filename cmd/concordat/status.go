@@ -12,7 +12,7 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show whether the server is running", Args: cobra.NoArgs,
-		Long: `Status prints what the serving process reports, and exits with 1 if there is none.`,
+		Long: `Status prints what the serving process reports, and exits with status 1 if there is none.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.Dir()
 			if err != nil {

@@ -27,7 +27,7 @@ func (a *app) storeCommand() *cobra.Command {
 		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and submitted files to an empty database",
 		Args: cobra.NoArgs,
 		Long: `Copy copies all tables of the store and the submitted files from the SQLite file and the site's
-folder to a PostgreSQL database, or with --to file back. The target must be empty. What arrived is read back
+folder to a PostgreSQL database, or, with --to file, back again. The target must be empty. What arrived is read back
 and compared. The password comes from store.password_file or $CONCORDAT_STORE_PASSWORD. Stop the site on every
 machine first. Nothing is deleted, and the site keeps its old store until store.url in concordat.yaml is
 changed.`,
@@ -119,7 +119,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	}
 	n, err := copyFiles(ctx, o.Originals(), target.Originals(), o.Config.Extract.MaxInput)
 	if err != nil {
-		return fmt.Errorf("the tables are copied, %d files too; continue with --files-only: %w", n, err)
+		return fmt.Errorf("the tables and %d files are copied; continue with --files-only: %w", n, err)
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"files": n, "store": store.Redacted(to)})

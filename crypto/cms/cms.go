@@ -77,17 +77,17 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	var named signingCertificate
 	sum := sha256.Sum256(c.Raw)
 	if err := p.UnmarshalSignedAttribute(signingCertificateV2, &named); err != nil {
-		return c, fmt.Errorf("signature: it does not name its certificate: %w", err)
+		return c, fmt.Errorf("the signature does not name its certificate: %w", err)
 	}
 	if len(named.Certificates) == 0 || !bytes.Equal(named.Certificates[0].Hash, sum[:]) {
-		return c, errors.New("signature: it names another certificate")
+		return c, errors.New("the signature names another certificate")
 	}
 	if err := checkFrame(der, c); err != nil {
 		return c, fmt.Errorf("signature: %w", err)
 	}
 	for i, issuer := range p.Certificates[1:] {
 		if of := p.Certificates[i]; issuer.CheckSignature(of.SignatureAlgorithm, of.RawTBSCertificate, of.Signature) != nil {
-			return c, errors.New("signature: its chain was changed")
+			return c, errors.New("signature: the certificate chain was changed")
 		}
 	}
 	return c, nil

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrMode means that users other than the owner can read or write the file.
-var ErrMode = errors.New("keystore is open to others")
+var ErrMode = errors.New("other users can read the keystore")
 
 // Read opens the keystore at path. It fails with fs.ErrNotExist, ErrMode, crypto.ErrPassphrase or
 // crypto.ErrFormat.
@@ -159,7 +159,7 @@ func replace(path string, b []byte, on disk) (err error) {
 	}
 	renamed = true
 	if err = on.syncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("%s was written, but may be the old one after a power failure: %w", path, err)
+		return fmt.Errorf("%s was written, but after a power failure the old content may be back: %w", path, err)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func rules(path string) (string, error) {
 	for _, g := range groups.Groups {
 		n += len(g.Rules)
 	}
-	return fmt.Sprintf("Prometheus reads %d rules", n), nil
+	return fmt.Sprintf("Prometheus accepts %d rules", n), nil
 }
 
 func dashboard(path string) (string, error) {
@@ -92,7 +92,7 @@ func dashboard(path string) (string, error) {
 			n++
 		}
 	}
-	return fmt.Sprintf("Prometheus reads %d expressions", n), nil
+	return fmt.Sprintf("Prometheus accepts %d expressions", n), nil
 }
 
 func containerfile(path string) (string, error) {
@@ -123,7 +123,7 @@ func containerfile(path string) (string, error) {
 	for _, s := range stages {
 		n += len(s.Commands)
 	}
-	return fmt.Sprintf("BuildKit reads %d stages with %d instructions and warns of none", len(stages), n), nil
+	return fmt.Sprintf("BuildKit accepts %d stages with %d instructions and gives no warnings", len(stages), n), nil
 }
 
 func compose(path string) (string, error) {
@@ -189,9 +189,9 @@ func jobs(dir string) (string, error) {
 		}
 	}
 	if n != 7 {
-		return "", fmt.Errorf("%d jobs, want 3 and 4", n)
+		return "", fmt.Errorf("found %d jobs, want 3 and 4", n)
 	}
-	return fmt.Sprintf("%s; its %d jobs are indexed ones of the Kubernetes API", said, n), nil
+	return fmt.Sprintf("%s; its %d jobs are indexed jobs of the Kubernetes API", said, n), nil
 }
 
 func charted(dir string, sets []string) (string, error) {
@@ -221,7 +221,7 @@ func charted(dir string, sets []string) (string, error) {
 	if err := errors.Join(found...); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Helm lints and renders it with %d sets of values (%d notes)", len(sets), notes), nil
+	return fmt.Sprintf("Helm lints and renders the chart with %d sets of values (%d notes)", len(sets), notes), nil
 }
 
 // render calls each for every object that the chart produces.

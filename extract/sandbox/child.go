@@ -115,7 +115,7 @@ func (c *child) answer(o extract.Options) (answer, error) {
 	var a answer
 	err := readFrame(c.stdout, &a, most)
 	if err == nil && !a.Done && !a.NeedsPDF && !a.pages() && (a.Item == nil || (a.Item.Result == nil) == (a.Item.Err == nil)) {
-		err = fmt.Errorf("answer without a result")
+		err = fmt.Errorf("the answer contains no result")
 	}
 	return a, err
 }

@@ -72,7 +72,7 @@ func TestFaultyChildIsOneError(t *testing.T) {
 		{"crash", extract.Crashed, "broken reader"},
 		{"threadless", extract.Limit, "memory"},
 		{"flood", extract.Crashed, "message of"},
-		{"lie", extract.Crashed, "without a result"},
+		{"lie", extract.Crashed, "contains no result"},
 		{"silent", extract.Crashed, "without an answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

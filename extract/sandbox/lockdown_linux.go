@@ -31,7 +31,7 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 		done = append(done, "processes")
 	}
 	if bounded, err := boundThreads(); err != nil {
-		return nil, fmt.Errorf("bound threads: %w", err)
+		return nil, fmt.Errorf("limit threads: %w", err)
 	} else if bounded {
 		done = append(done, "threads")
 	}
@@ -86,7 +86,7 @@ func forbid() error {
 		return errno
 	}
 	if r != 0 {
-		return fmt.Errorf("thread %d did not take the filter", r)
+		return fmt.Errorf("thread %d did not accept the filter", r)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (o OCR) check() error {
 		return fmt.Errorf("character recognition: %w", err)
 	}
 	if strings.Trim(o.Languages, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_+0123456789") != "" {
-		return fmt.Errorf("character recognition: languages %q are not names joined by +", o.Languages)
+		return fmt.Errorf("character recognition: languages %q: want names joined by +", o.Languages)
 	}
 	return nil
 }
@@ -173,5 +173,5 @@ func insert(r *extract.Result, page int, text string) {
 	}
 	r.Places = append(r.Places[:k:k], append([]extract.Place{{Offset: begin, Label: fmt.Sprintf("page %d", page)}}, r.Places[k:]...)...)
 	r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagOCR, Count: 1, Start: begin, End: begin + len(text),
-		Detail: fmt.Sprintf("page %d was read by character recognition, which makes mistakes", page)})
+		Detail: fmt.Sprintf("page %d was read by character recognition, which can make mistakes", page)})
 }

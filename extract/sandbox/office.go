@@ -45,7 +45,7 @@ type OfficeOptions struct {
 // Errors explaining why there is no Office.
 var (
 	ErrNoOffice   = errors.New("LibreOffice is not installed")
-	ErrUnconfined = errors.New("this system cannot confine LibreOffice: it needs Linux 5.13 with Landlock and seccomp")
+	ErrUnconfined = errors.New("this system cannot confine LibreOffice, which needs Linux 5.13 with Landlock and seccomp")
 )
 
 // officeFilters maps file extensions to LibreOffice's own readers; a file is read in the format of its extension or not at all.
@@ -145,7 +145,7 @@ func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error
 	ext := strings.ToLower(filepath.Ext(name))
 	filter := officeFilters[ext]
 	if filter == "" {
-		return "", &extract.Error{Code: extract.Unsupported, Detail: "no pages are made of this format"}
+		return "", &extract.Error{Code: extract.Unsupported, Detail: "pages cannot be made from this format"}
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error
 	if !end.state.Success() || !madePDF(out, f.o.MaxOutput) {
 		late := timed.Err() != nil
 		return "", end.cause(late, Options{Wall: f.o.Wall, CPU: f.o.CPU, Memory: f.o.Memory},
-			fmt.Errorf("LibreOffice made no PDF (%v)", end.state))
+			fmt.Errorf("LibreOffice produced no PDF (%v)", end.state))
 	}
 	return out, nil
 }

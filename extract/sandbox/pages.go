@@ -31,7 +31,7 @@ func answerPages(rq *pageRequest, data []byte, o extract.Options) answer {
 		return answer{Err: e}
 	}
 	if o.PDF == nil {
-		return fail(errors.New("a child without PDFium"))
+		return fail(errors.New("the extraction child has no PDFium"))
 	}
 	if rq.Number == 0 {
 		letters, err := o.PDF.Letters(data, o)
@@ -65,7 +65,7 @@ func (r *Runner) Letters(ctx context.Context, path string) ([]string, error) {
 		return nil, err
 	}
 	if len(a.Letters) == 0 {
-		return nil, fmt.Errorf("pages of %s: an answer to another question", path)
+		return nil, fmt.Errorf("pages of %s: the answer belongs to another request", path)
 	}
 	return a.Letters[:len(a.Letters)-1], nil
 }
@@ -77,7 +77,7 @@ func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.
 	}
 	a, err := r.ask(ctx, path, pageRequest{Number: n, Width: width})
 	if err == nil && a.Page == nil {
-		err = fmt.Errorf("page %d of %s: an answer to another question", n, path)
+		err = fmt.Errorf("page %d of %s: the answer belongs to another request", n, path)
 	}
 	return a.Page, err
 }
@@ -90,7 +90,7 @@ func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extrac
 	}
 	a, err := r.ask(ctx, path, pageRequest{Number: from, Count: n})
 	if err == nil && len(a.Pages) == 0 {
-		err = fmt.Errorf("pages from %d of %s: an answer to another question", from, path)
+		err = fmt.Errorf("pages from %d of %s: the answer belongs to another request", from, path)
 	}
 	return a.Pages, err
 }

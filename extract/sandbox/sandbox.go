@@ -63,7 +63,7 @@ func (o Options) Validate() error {
 		errs = append(errs, errors.New("option Files must not be negative"))
 	}
 	if o.Memory != 0 && o.Memory < 256<<20 {
-		errs = append(errs, fmt.Errorf("option Memory is %d bytes, at least 256 MiB are needed", o.Memory))
+		errs = append(errs, fmt.Errorf("option Memory is %d bytes, but at least 256 MiB are needed", o.Memory))
 	}
 	return errors.Join(errs...)
 }
@@ -155,7 +155,7 @@ func New(o Options) (*Runner, error) {
 	r.isolation = rd.Isolation
 	if o.RequireIsolation && !slices.Contains(rd.Isolation, "seccomp") {
 		c.kill()
-		return nil, fmt.Errorf("this system cannot forbid files and sockets to the extraction child (has %v)", rd.Isolation)
+		return nil, fmt.Errorf("this system cannot deny the extraction child access to files and sockets (has %v)", rd.Isolation)
 	}
 	if err := r.keep(light, c); err != nil || o.Files > 0 {
 		return r, err
@@ -192,7 +192,7 @@ func (r *Runner) startReady(k kind) (*child, ready, error) {
 	rd, err := c.ready()
 	if err != nil {
 		c.kill()
-		return nil, rd, fmt.Errorf("extraction child did not start: %w%s", err, c.wait().note())
+		return nil, rd, fmt.Errorf("the extraction child did not start: %w%s", err, c.wait().note())
 	}
 	return c, rd, nil
 }
@@ -220,7 +220,7 @@ func (r *Runner) take(k kind, again bool) (*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, errors.New("extraction runner is closed")
+		return nil, errors.New("the extraction runner is closed")
 	}
 	if !again {
 		r.taken++
@@ -300,7 +300,7 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
 	switch {
 	case size == 0:
-		return fail(&extract.Error{Code: extract.Empty, Detail: "the file has no bytes"})
+		return fail(&extract.Error{Code: extract.Empty, Detail: "the file is empty"})
 	case size > r.opt.Extract.MaxInput:
 		return fail(extract.LimitError("input size", "MaxInput", fmt.Sprintf("%d bytes, limit %d", size, r.opt.Extract.MaxInput)))
 	}
@@ -345,7 +345,7 @@ func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size i
 }
 
 // errNeedsPDF means that a child without PDFium encountered a PDF.
-var errNeedsPDF = errors.New("the file holds a PDF")
+var errNeedsPDF = errors.New("the file contains a PDF")
 
 // run sends one file to a child of kind k and collects its answers.
 func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src io.Reader, size int64) ([]Item, error) {
@@ -368,7 +368,7 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 		var a answer
 		if a, err = c.answer(r.opt.Extract); err == nil {
 			if a.pages() {
-				err = errors.New("an answer to another question")
+				err = errors.New("the answer belongs to another request")
 				break
 			}
 			wrong = a.NeedsPDF && k == light
@@ -462,7 +462,7 @@ func readFrame(r io.Reader, v any, most int64) error {
 		n = n<<8 | uint64(c)
 	}
 	if n > uint64(most) {
-		return fmt.Errorf("message of %d bytes, at most %d expected", n, most)
+		return fmt.Errorf("message of %d bytes, but at most %d were expected", n, most)
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(r, b); err != nil {

@@ -43,7 +43,7 @@ func (c *coder) ask(a *concordat.Ask) {
 		c.num(&s.Gate, 1, concordat.Bits)
 	})
 	if c.err == nil && concordat.Padded(len(a.Sentences)) != len(a.Sentences) {
-		c.fail("%d sentences are not padded", len(a.Sentences))
+		c.fail("%d sentences is not a padded number", len(a.Sentences))
 	}
 }
 

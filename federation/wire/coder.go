@@ -13,7 +13,7 @@ import (
 )
 
 // ErrFormat is wrapped by the errors of all Parse functions.
-var ErrFormat = errors.New("bytes do not follow the format")
+var ErrFormat = errors.New("the bytes do not have the expected format")
 
 // coder writes or reads one message. Each function that describes a layout names every field once, for both directions. The first error
 // is kept, and values read after it are zero. Writing does not modify the message or anything it refers to, so several goroutines can
@@ -47,7 +47,7 @@ func read(b []byte, what string, layout func(c *coder)) error {
 	c := &coder{reading: true, b: b}
 	layout(c)
 	if c.err == nil && len(c.b) > 0 {
-		c.fail("%d bytes after the end", len(c.b))
+		c.fail("there are %d bytes after the end", len(c.b))
 	}
 	if c.err != nil {
 		return fmt.Errorf("read %s: %w: %w", what, ErrFormat, c.err)
@@ -58,7 +58,7 @@ func read(b []byte, what string, layout func(c *coder)) error {
 // take returns the next n bytes, or nil after an error.
 func (c *coder) take(n int) []byte {
 	if c.err == nil && n > len(c.b) {
-		c.fail("%d bytes wanted, %d left", n, len(c.b))
+		c.fail("%d bytes are needed, but %d are left", n, len(c.b))
 	}
 	if c.err != nil {
 		return nil
@@ -226,12 +226,12 @@ func (c *coder) time(t *time.Time) {
 func name[S ~string](c *coder, s *S, least int) {
 	n := len(*s)
 	if !c.reading && (n < least || n > maxNames) {
-		c.fail("a name of %d bytes, want %d to %d", n, least, maxNames)
+		c.fail("a name has %d bytes, want %d to %d", n, least, maxNames)
 		return
 	}
 	c.num(&n, 2, maxNames)
 	if c.reading && c.err == nil && n < least {
-		c.fail("a name of %d bytes, want at least %d", n, least)
+		c.fail("a name has %d bytes, want at least %d", n, least)
 	}
 	chars(c, s, n)
 }
@@ -258,7 +258,7 @@ func (c *coder) displayText(s *string, most int) {
 func chars[S ~string](c *coder, s *S, n int) {
 	if !c.reading {
 		if c.err == nil && !utf8.ValidString(string(*s)) {
-			c.fail("text is not UTF-8")
+			c.fail("the text is not UTF-8")
 			return
 		}
 		c.b = append(c.b, *s...)
@@ -266,7 +266,7 @@ func chars[S ~string](c *coder, s *S, n int) {
 	}
 	p := c.take(n)
 	if !utf8.Valid(p) {
-		c.fail("text is not UTF-8")
+		c.fail("the text is not UTF-8")
 		p = nil
 	}
 	*s = S(p)
@@ -329,7 +329,7 @@ func list[T any](c *coder, s *[]T, width, least, most, size int, each func(*T)) 
 			c.fail("%d elements, want at least %d", n, least)
 			return
 		case n > len(c.b)/size:
-			c.fail("%d elements of at least %d bytes, %d left", n, size, len(c.b))
+			c.fail("%d elements of at least %d bytes each, but %d bytes are left", n, size, len(c.b))
 			return
 		case n == 0:
 			return
@@ -398,7 +398,7 @@ func (c *coder) refusal(r **concordat.Refusal) {
 	if *r != nil {
 		v = **r
 		if v.Reason == "" {
-			c.fail("a refusal without a reason")
+			c.fail("a refusal has no reason")
 		}
 	}
 	enum(c, &v.Reason, reasons)
@@ -411,6 +411,6 @@ func (c *coder) refusal(r **concordat.Refusal) {
 	if v.Reason != "" {
 		*r = &v
 	} else if v.Words != "" || !v.Retry.IsZero() {
-		c.fail("words of a refusal without a reason")
+		c.fail("a refusal has words, but no reason")
 	}
 }

@@ -33,12 +33,12 @@ func (c *coder) leadAsk(a *concordat.LeadAsk) {
 		return
 	}
 	if concordat.Padded(len(a.Cells)) != len(a.Cells) {
-		c.fail("%d cells are not padded", len(a.Cells))
+		c.fail("%d cells is not a padded number", len(a.Cells))
 	}
 	stretch := 0
 	for _, x := range a.Cells {
 		if x.Stretch != stretch && x.Stretch != stretch+1 {
-			c.fail("cells of stretch %d after those of %d", x.Stretch, stretch)
+			c.fail("the cells of stretch %d follow those of stretch %d", x.Stretch, stretch)
 		}
 		stretch = x.Stretch
 	}
@@ -103,7 +103,7 @@ func (c *coder) leadDocument(d *concordat.LeadDocument) {
 	end := -1
 	for _, p := range d.Places {
 		if p.Start <= end || p.Len() == 0 {
-			c.fail("places that overlap, are empty or not in order")
+			c.fail("places that overlap, are empty or are out of order")
 		}
 		end = p.End
 	}

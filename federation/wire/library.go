@@ -111,7 +111,7 @@ func (c *coder) shipment(s *concordat.Shipment) {
 			c.num(&t.Ordinal, 4, math.MaxInt32)
 		})
 		if (d.Removed || d.Withheld) && (d.Title != "" || d.Author != "" || d.Contact != "" || !d.Date.IsZero() || d.Sentences != nil) {
-			c.fail("a document that is not shipped has a name")
+			c.fail("a document that is not sent has a name")
 		}
 	})
 	c.blob(&s.Cursor, 1, maxCursor)

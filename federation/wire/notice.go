@@ -31,7 +31,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	c.displayText(&n.Words, maxWords)
 	c.time(&n.At)
 	if !c.reading && (n.Kind == concordat.NoticeCase) != (n.Case != nil) {
-		c.fail("only a notice of a case says where the sender stands, and it must")
+		c.fail("a notice of a case must state the sender's position, and no other notice may")
 	}
 	if n.Kind != concordat.NoticeCase || c.err != nil {
 		return
@@ -92,7 +92,7 @@ func (c *coder) errorReply(r **concordat.Refusal) {
 	c.constant(frameVersion, "version of the error")
 	c.refusal(r)
 	if *r == nil {
-		c.fail("an error without a reason")
+		c.fail("an error has no reason")
 	}
 }
 

@@ -48,7 +48,7 @@ func Order(key [32]byte, n int) []int {
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
 	n := len(a.Sentences)
 	if n < 1 || n > concordat.MaxAsked {
-		return nil, nil, fmt.Errorf("ask of %d sentences, want 1 to %d: %w", n, concordat.MaxAsked, concordat.ErrInvalid)
+		return nil, nil, fmt.Errorf("request for %d sentences, want 1 to %d: %w", n, concordat.MaxAsked, concordat.ErrInvalid)
 	}
 	v := *a
 	v.Sentences = make([]concordat.AskedSentence, concordat.Padded(n))

@@ -195,7 +195,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 				u, failed = c.Check(next.String())
 			}
 			if failed != nil {
-				err = fmt.Errorf("it leads elsewhere: %w", failed)
+				err = fmt.Errorf("cannot follow the redirection: %w", failed)
 				break
 			}
 			continue

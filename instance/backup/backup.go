@@ -122,19 +122,19 @@ func parseManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %v", concordat.ErrCorrupt, err)
 	}
 	if m.Format < Format || m.Format > FormatEncrypted {
-		return nil, fmt.Errorf("%w: format %d, but this program knows %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
+		return nil, fmt.Errorf("%w: it has format %d, but this program can read formats %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
 	}
 	if (m.Encryption != nil) != (m.Format == FormatEncrypted) {
-		return nil, fmt.Errorf("%w: encryption in format %d", concordat.ErrCorrupt, m.Format)
+		return nil, fmt.Errorf("%w: it is encrypted, but format %d has no encryption", concordat.ErrCorrupt, m.Format)
 	}
 	if m.Shards < 0 || m.Format != FormatEncrypted && m.Shards > 0 != (m.Format == FormatShards) {
-		return nil, fmt.Errorf("%w: %d shards in format %d", concordat.ErrCorrupt, m.Shards, m.Format)
+		return nil, fmt.Errorf("%w: it has %d shards, which do not fit format %d", concordat.ErrCorrupt, m.Shards, m.Format)
 	}
 	if !strings.HasPrefix(m.State, statePrefix) || !plain(m.State) || strings.Contains(m.State, "/") {
-		return nil, fmt.Errorf("%w: folder %q", concordat.ErrCorrupt, m.State)
+		return nil, fmt.Errorf("%w: unsuitable folder %q", concordat.ErrCorrupt, m.State)
 	}
 	if b, err := hex.DecodeString(m.List); err != nil || len(b) != sha256.Size {
-		return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, m.List)
+		return nil, fmt.Errorf("%w: unusable hash %q", concordat.ErrCorrupt, m.List)
 	}
 	return &m, nil
 }
@@ -162,7 +162,7 @@ func ParseFile(line string) (File, error) {
 	hash, path, ok := strings.Cut(line, "  ")
 	b, err := hex.DecodeString(hash)
 	if !ok || err != nil || len(b) != sha256.Size || !plain(path) {
-		return File{}, fmt.Errorf("%w: line %.100q of the list", concordat.ErrCorrupt, line)
+		return File{}, fmt.Errorf("%w: the list contains the invalid line %.100q", concordat.ErrCorrupt, line)
 	}
 	return File{path, [32]byte(b)}, nil
 }

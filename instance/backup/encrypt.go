@@ -32,7 +32,7 @@ var (
 	// ErrLocked means that the backup is encrypted and not unlocked.
 	ErrLocked = errors.New("the backup is encrypted")
 	// ErrRecipient means that the backup is encrypted to other recipients.
-	ErrRecipient = errors.New("the identity belongs to no recipient of the backup")
+	ErrRecipient = errors.New("the backup was not encrypted to this identity")
 )
 
 // Encrypt specifies how to encrypt a backup.
@@ -147,7 +147,7 @@ func (m *Making) encryptState(ctx context.Context) error {
 		}
 		name := filepath.ToSlash(rel)
 		if !plain(name) {
-			return fmt.Errorf("path %q", name)
+			return fmt.Errorf("unsuitable path %q", name)
 		}
 		e := entry{File: File{Path: m.state + "/" + name + encryptedSuffix}, name: name}
 		if err := m.encryptFile(path, filepath.Join(m.dir, filepath.FromSlash(e.Path)), &e); err != nil {
@@ -242,7 +242,7 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 			return nil
 		}
 		if !lines.Scan() {
-			return fmt.Errorf("%w: %s is not in the list of the contents", concordat.ErrCorrupt, stored.Path)
+			return fmt.Errorf("%w: %s is missing from the list of the contents", concordat.ErrCorrupt, stored.Path)
 		}
 		e, err := parseEntry(lines.Bytes(), stored)
 		if err != nil {
@@ -254,7 +254,7 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 		return err
 	}
 	if lines.Scan() {
-		return fmt.Errorf("%w: the list of the contents names more files than there are", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: the list of the contents names files that are missing", concordat.ErrCorrupt)
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
@@ -270,7 +270,7 @@ func parseEntry(text []byte, stored File) (entry, error) {
 	}
 	hash, err := hex.DecodeString(l.SHA256)
 	if err != nil || len(hash) != sha256.Size || l.File != stored.Path || !plain(l.Name) {
-		return entry{}, fmt.Errorf("%w: line of the contents for %s", concordat.ErrCorrupt, stored.Path)
+		return entry{}, fmt.Errorf("%w: the line of the contents for %s is invalid", concordat.ErrCorrupt, stored.Path)
 	}
 	return entry{stored, l.Name, [32]byte(hash)}, nil
 }

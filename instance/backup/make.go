@@ -98,7 +98,7 @@ func tidy(dir string) error {
 // AddFile copies a file into the state under a slash-separated path. If there is no such file, it returns false without an error.
 func (m *Making) AddFile(from, path string) (bool, error) {
 	if !plain(path) {
-		return false, fmt.Errorf("path %q", path)
+		return false, fmt.Errorf("unsuitable path %q", path)
 	}
 	to := filepath.Join(m.State(), filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {

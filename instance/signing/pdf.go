@@ -180,7 +180,7 @@ func readChain(path string) ([]*x509.Certificate, error) {
 		out = append(out, c)
 	}
 	if out == nil {
-		return nil, fmt.Errorf("%s holds no certificate", path)
+		return nil, fmt.Errorf("%s contains no certificate", path)
 	}
 	return out, nil
 }
@@ -193,7 +193,7 @@ func readKey(path string) (crypto.Signer, error) {
 	for {
 		var block *pem.Block
 		if block, b = pem.Decode(b); block == nil {
-			return nil, fmt.Errorf("%s holds no private key", path)
+			return nil, fmt.Errorf("%s contains no private key", path)
 		}
 		var key any
 		switch block.Type {
@@ -211,7 +211,7 @@ func readKey(path string) (crypto.Signer, error) {
 		}
 		s, ok := key.(crypto.Signer)
 		if r, isRSA := key.(*rsa.PrivateKey); !ok || isRSA && r.N.BitLen() < 2048 {
-			return nil, fmt.Errorf("%s: want an ECDSA key, or an RSA key of at least 2048 bits", path)
+			return nil, fmt.Errorf("%s: want an ECDSA key or an RSA key with at least 2048 bits", path)
 		}
 		return s, nil
 	}

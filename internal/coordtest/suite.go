@@ -204,7 +204,7 @@ func live(t *testing.T, s *suite) {
 	}
 	n.FreeBytes = 8
 	must(t, a.Announce(t.Context(), n))
-	s.until(t, b, "a told more", func(v coord.View) bool { return v.Live["a"] == n })
+	s.until(t, b, "a announced its new state", func(v coord.View) bool { return v.Live["a"] == n })
 	must(t, a.Close())
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
 	// Announcing the same node again yields a different incarnation.
@@ -301,7 +301,7 @@ func closed(t *testing.T, s *suite) {
 
 func expire(t *testing.T, s *suite) {
 	if s.Expire == nil {
-		t.Skip("sessions of this coordinator cannot be ended by a test")
+		t.Skip("a test cannot end this coordinator's sessions")
 	}
 	a, b := s.join("a"), s.join("b")
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(1, "a")}))
@@ -329,7 +329,7 @@ func expire(t *testing.T, s *suite) {
 
 func cut(t *testing.T, s *suite) {
 	if s.Cut == nil {
-		t.Skip("this coordinator cannot be taken away by a test")
+		t.Skip("a test cannot disconnect this coordinator")
 	}
 	a, b := s.join("a"), s.join("b")
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(1, "a")}))

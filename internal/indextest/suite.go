@@ -59,10 +59,10 @@ func (s *Subject) ask(t *testing.T, x concordat.Index, q *concordat.Query) *conc
 	if s.Also != nil {
 		b, err := s.Also(x).Match(t.Context(), q)
 		if err != nil {
-			t.Fatalf("the other way to ask: %v", err)
+			t.Fatalf("the other way of asking: %v", err)
 		}
 		if d := cmp.Diff(a, b, cmpopts.EquateEmpty()); d != "" {
-			t.Fatalf("two ways to ask differ (-Match +other):\n%s", d)
+			t.Fatalf("the two ways of asking differ (-Match +other):\n%s", d)
 		}
 	}
 	return a
@@ -78,7 +78,7 @@ func (s *Subject) empty(t *testing.T) {
 	a := s.ask(t, x, &concordat.Query{Scheme: Scheme, Fingerprints: make([]concordat.Fingerprint, 3), MaxDistance: 100,
 		Probe: concordat.ProbeOne})
 	if a.Site != Site || len(a.Matches) != 0 || len(a.Missing) != 0 || a.Capped != 0 {
-		t.Errorf("an empty index answers %+v", a)
+		t.Errorf("an empty index answered %+v", a)
 	}
 	if err := x.Delete(t.Context(), concordat.Ref{Site: Site, Library: "l", Document: "d"}); err != nil {
 		t.Errorf("Delete of nothing: %v", err)
@@ -173,7 +173,7 @@ func (s *Subject) replace(t *testing.T) {
 		t.Errorf("%d matches in the replaced version", n)
 	}
 	if n := ask(fresh); n != 3 {
-		t.Errorf("%d matches in the present version, want 3", n)
+		t.Errorf("%d matches in the current version, want 3", n)
 	}
 	if s.Reopen != nil {
 		x = s.Reopen(t, x)
@@ -187,7 +187,7 @@ func (s *Subject) replace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := ask(fresh); n != 3 {
-		t.Errorf("deleting another site's document left %d of 3 matches", n)
+		t.Errorf("after another site's document was deleted, %d of 3 matches are left", n)
 	}
 	if err := x.Delete(t.Context(), ref(fresh), ref(fresh)); err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func (s *Subject) replace(t *testing.T) {
 		t.Errorf("%d matches in a deleted document", n)
 	}
 	if _, err := x.Document(t.Context(), ref(fresh)); !errors.Is(err, concordat.ErrNotFound) {
-		t.Errorf("deleted document: %v, want ErrNotFound", err)
+		t.Errorf("the deleted document: %v, want ErrNotFound", err)
 	}
 	put(t, x, fresh)
 	if n := ask(fresh); n != 3 {
@@ -227,7 +227,7 @@ func (s *Subject) filters(t *testing.T) {
 	for _, m := range a.Matches {
 		got[m.Source.Document]++
 		if m.Distance == 0 && m.Documents != 60 {
-			t.Errorf("%d documents hold the fingerprint, want 60: filters do not count", m.Documents)
+			t.Errorf("%d documents contain the fingerprint, want 60: filters must not change this number", m.Documents)
 		}
 	}
 	if want := (map[concordat.DocumentID]int{"d27": 2, "d47": 2, "d19": 2, "d39": 2, "d59": 2}); !cmp.Equal(got, want) {
@@ -237,7 +237,7 @@ func (s *Subject) filters(t *testing.T) {
 	limited.Limit = 70
 	b := s.ask(t, x, &limited)
 	if diff := cmp.Diff(s.ask(t, x, &q).Matches[:70], b.Matches); diff != "" {
-		t.Errorf("a limit does not keep the nearest (-first of all +limited):\n%s", diff)
+		t.Errorf("a limit does not keep the nearest matches (-first of all +limited):\n%s", diff)
 	}
 }
 
@@ -286,7 +286,7 @@ func (s *Subject) repeats(t *testing.T) {
 		Probe: concordat.ProbeOne}
 	a := s.ask(t, x, q)
 	if len(a.Matches) != 1000 || a.Matches[0].Documents != 40 {
-		t.Fatalf("%d matches, the first held by %d documents; want 1000 by 40", len(a.Matches), a.Matches[0].Documents)
+		t.Fatalf("%d matches, the first of them in %d documents; want 1000 matches in 40", len(a.Matches), a.Matches[0].Documents)
 	}
 	if m := a.Matches[26]; m.Source.Document != "d01" || m.Ordinal != 1 {
 		t.Errorf("match 26 is %v, want sentence 1 of d01", m)
@@ -325,7 +325,7 @@ func (s *Subject) refusals(t *testing.T) {
 		t.Errorf("query of another scheme: %v, want ErrScheme", err)
 	}
 	if _, err := x.Document(t.Context(), concordat.Ref{Site: Site, Library: "l", Document: "d"}); !errors.Is(err, concordat.ErrNotFound) {
-		t.Errorf("a refused document is there: %v", err)
+		t.Errorf("a refused document was stored: %v", err)
 	}
 }
 

@@ -94,7 +94,7 @@ func Replaces(t *testing.T, rounds, calls int, write func(dir string, version in
 			d.Cuts(m.at, end, 4, r, func(_, _ int, cut string) error {
 				got, err := read(cut)
 				if err == nil && (got < m.least || got > m.most) {
-					err = errors.New("it is too old, or was never written")
+					err = errors.New("the entry is too old or was never written")
 				}
 				if err != nil {
 					err = fmt.Errorf("seed %d: version %d, want %d to %d: %w", seed, got, m.least, m.most, err)

@@ -57,7 +57,7 @@ func Record(t *testing.T) *Recorded {
 	listener, err := notice(ofThis, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE,
 		unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_OPENAT)
 	if err != nil {
-		t.Skipf("the system gives no notice of system calls: %v", err)
+		t.Skipf("the system does not report system calls: %v", err)
 	}
 	d := &Recorded{t: t, dies: -1}
 	go func() { d.fail(watch(listener, d.reply)) }() // watch can wait forever

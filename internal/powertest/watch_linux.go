@@ -32,11 +32,11 @@ func Alone(t *testing.T) bool {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:
-		t.Fatalf("in a process of its own: %v\n%s", err, out)
+		t.Fatalf("in a separate process: %v\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP: "+t.Name()+" "):
 		t.Skipf("%s", out)
 	case !strings.Contains(string(out), "--- PASS: "+t.Name()+" "):
-		t.Fatalf("in a process of its own it did not run:\n%s", out)
+		t.Fatalf("it did not run in a separate process:\n%s", out)
 	}
 	return false
 }
@@ -67,7 +67,7 @@ type entry struct {
 func Watch(t *testing.T, root string) *Watched {
 	t.Helper()
 	if os.Getenv(alone) != t.Name() {
-		t.Fatal("Watch outside of a process of its own")
+		t.Fatal("Watch was called outside a separate process")
 	}
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -82,7 +82,7 @@ func Watch(t *testing.T, root string) *Watched {
 	}
 	listener, err := notice(ofAll, unix.SYS_FSYNC, unix.SYS_FDATASYNC)
 	if err != nil {
-		t.Skipf("the system gives no notice of system calls: %v", err)
+		t.Skipf("the system does not report system calls: %v", err)
 	}
 	go func() { // ends with the process
 		d.fail(watch(listener, func(q *asked, a *answer) {

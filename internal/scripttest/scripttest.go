@@ -60,7 +60,7 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 		return err == nil && !runs(b)
 	})
 	if len(files) == 0 {
-		t.Skip("none of these scripts belongs to the part of the tests that is being run (make test, make rest or -short)")
+		t.Skip("none of these scripts belongs to the tests now being run (make test, make rest or -short)")
 	}
 	files, err = rewritten(files, t.TempDir())
 	if err != nil {

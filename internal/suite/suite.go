@@ -51,7 +51,7 @@ func Rest(t testing.TB, why string) {
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {
-		t.Skip("already run by make test; make rest repeats nothing of it")
+		t.Skip("make test already runs it, and make rest repeats none of those tests")
 	}
 }
 

@@ -165,7 +165,7 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 	answers := doc.Paths[template][method].Responses
 	if _, ok := answers[status]; !ok {
 		if resp.StatusCode < 400 {
-			t.Errorf("%s %s answers %s, which is not described", r.Method, template, status)
+			t.Errorf("%s %s answers with status %s, which is not described", r.Method, template, status)
 			return
 		}
 		status = "default"
@@ -173,12 +173,12 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if len(answers[status].Content) == 0 {
 		if len(body) > 0 {
-			t.Errorf("%s %s answers %s with a body, which is not described", r.Method, template, status)
+			t.Errorf("%s %s answers with status %s and a body, which is not described", r.Method, template, status)
 		}
 		return
 	}
 	if _, ok := answers[status].Content[media]; !ok {
-		t.Errorf("%s %s answers %s with %s, described are %v", r.Method, template, status, media, answers[status].Content)
+		t.Errorf("%s %s answers with status %s and %s, but only %v are described", r.Method, template, status, media, answers[status].Content)
 		return
 	}
 	if !strings.HasSuffix(media, "json") {

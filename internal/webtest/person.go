@@ -36,7 +36,7 @@ func (p *Person) Wants(page string, parts ...string) {
 	p.T.Helper()
 	for _, want := range parts {
 		if !strings.Contains(page, want) {
-			p.T.Errorf("the page does not hold %q:\n%s", want, page)
+			p.T.Errorf("the page does not contain %q:\n%s", want, page)
 		}
 	}
 }

@@ -40,7 +40,7 @@ var root = sync.OnceValues(func() (string, error) {
 			return dir, nil
 		}
 		if filepath.Dir(dir) == dir {
-			return "", errors.New("no go.mod above the test")
+			return "", errors.New("there is no go.mod above the test's folder")
 		}
 		dir = filepath.Dir(dir)
 	}

@@ -71,7 +71,7 @@ type server struct {
 func Start(t testing.TB, n int, extra ...string) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
-		t.Skipf("no ZooKeeper to test with: apt-get install %s", m)
+		t.Skipf("there is no ZooKeeper for the test: apt-get install %s", m)
 	}
 	e := &Ensemble{t: t, dir: t.TempDir(), extra: strings.Join(extra, "\n")}
 	ports := ports.Free(t, 3*n)
@@ -87,7 +87,7 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 func StartAt(t testing.TB, hosts []Host) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
-		t.Skipf("no ZooKeeper to test with: apt-get install %s", m)
+		t.Skipf("there is no ZooKeeper for the test: apt-get install %s", m)
 	}
 	e := &Ensemble{t: t, dir: t.TempDir()}
 	for i, h := range hosts {

@@ -104,7 +104,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	}
 	for name := range in {
 		if !t.has(ctx, name) {
-			r.fault("round %d: %s was acknowledged and is gone", round, name)
+			r.fault("round %d: %s was acknowledged, but is gone", round, name)
 		}
 	}
 	again := map[string][]byte{}
@@ -115,7 +115,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	}
 	if len(again) > 0 {
 		if _, err := t.addDocuments(ctx, again); err != nil {
-			r.fault("round %d: what was cut short cannot be added again: %v", round, err)
+			r.fault("round %d: the interrupted addition cannot be repeated: %v", round, err)
 		}
 	}
 	if err := t.eraseAll(ctx, sortedKeys(files)); err != nil {
@@ -132,7 +132,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	r.count("texts deleted", len(marks))
 	for name, m := range marks {
 		if places := found[m]; len(places) > 0 {
-			r.fault("round %d: %s was deleted, and its text stands in %s", round, name, strings.Join(places, ", "))
+			r.fault("round %d: %s was deleted, but its text is still in %s", round, name, strings.Join(places, ", "))
 		}
 	}
 	return nil

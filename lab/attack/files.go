@@ -233,7 +233,7 @@ func attackFiles(ctx context.Context, t *target, r *result) error {
 		return err
 	}
 	if places := found[word]; len(places) > 0 {
-		r.fault("what a file of the machine holds stands in %s", strings.Join(places, ", "))
+		r.fault("the content of a file on the machine appears in %s", strings.Join(places, ", "))
 	}
 	if _, err := os.Lstat("/tmp/concordat-attack-escaped"); !errors.Is(err, os.ErrNotExist) {
 		r.fault("a member of an archive was written to /tmp")
@@ -268,7 +268,7 @@ func (t *target) handIn(ctx context.Context, r *result, name string, b []byte) h
 	case a.status >= 400:
 		r.count("refused", 1)
 	case json.Unmarshal(a.body, &out) != nil:
-		r.fault("%s: an answer that is no JSON", name)
+		r.fault("%s: the answer is not JSON", name)
 	}
 	for _, c := range out.Checks {
 		h.ids = append(h.ids, c.ID)

@@ -104,18 +104,18 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		tried, in := t.guessAll(ctx, r, x.all)
 		<-done
 		if tried > x.most {
-			r.fault("%s: %d of %d guesses at once were tried, at most %d", x.what, tried, len(x.all), x.most)
+			r.fault("%s: %d of %d simultaneous guesses were tried, but at most %d may be", x.what, tried, len(x.all), x.most)
 		}
 		if in > 0 && tried >= x.most {
-			r.fault("%s: the right password got in behind %d wrong ones", x.what, tried)
+			r.fault("%s: the right password was accepted after %d wrong ones", x.what, tried)
 		}
 		r.count("tried "+x.what, tried)
 		r.count("ms to sign in beside guesses "+x.what, int(took.Milliseconds()))
 		switch {
 		case failed != nil:
-			r.fault("%s: meanwhile somebody else cannot sign in: %v", x.what, failed)
+			r.fault("%s: another person cannot sign in at the same time: %v", x.what, failed)
 		case took > bound:
-			r.fault("%s: meanwhile it takes somebody else %s to sign in, at most %s", x.what, took.Round(time.Millisecond),
+			r.fault("%s: another person takes %s to sign in at the same time; at most %s is allowed", x.what, took.Round(time.Millisecond),
 				bound.Round(time.Millisecond))
 		}
 	}

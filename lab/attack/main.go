@@ -42,13 +42,13 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.site, "site", "", "address of the site; none: one is made for this")
-	flag.StringVar(&o.tokenFile, "token-file", "", "file with a token of an administrator of -site, with all scopes")
-	flag.StringVar(&o.bin, "bin", "bin/concordat", "the program that serves a site that is made")
-	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "how long; each attack may end what it has under way, for two minutes at most")
-	flag.Uint64Var(&o.seed, "seed", 0, "of what is drawn; 0: any")
-	flag.StringVar(&o.only, "only", "", "attacks, separated by commas; none: all")
-	flag.BoolVar(&o.keep, "keep", false, "keep the folder of a site that is made")
+	flag.StringVar(&o.site, "site", "", "address of the site (default: a site created for the attacks)")
+	flag.StringVar(&o.tokenFile, "token-file", "", "file with an administrator's token for -site, with all scopes")
+	flag.StringVar(&o.bin, "bin", "bin/concordat", "program that serves a site created for the attacks")
+	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "duration; each attack may take up to two minutes more to finish what it has begun")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the random choices; 0: any")
+	flag.StringVar(&o.only, "only", "", "attacks, separated by commas (default: all)")
+	flag.BoolVar(&o.keep, "keep", false, "keep the folder of a site created for the attacks")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	held, err := run(ctx, o, os.Stdout)
@@ -74,15 +74,15 @@ type attack struct {
 // attacks returns the attacks in the order in which they run. Guessing comes late, because it locks out the addresses that it uses.
 func attacks() []attack {
 	return []attack{
-		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},
-		{"pages", "no page is shown to a role that it is not for", true, 0.02, attackPages},
-		{"origins", "no form of a page is taken from another origin", true, 0.03, attackOrigins},
-		{"hooks", "no webhook reaches an address that is not public", false, 0.05, attackHooks},
-		{"bodies", "a JSON body costs at most half a second, 64 MiB and 10 kB of answer, and ends in 4xx", false, 0.10, attackBodies},
-		{"files", "a hostile file ends as one check with an error or a text, and nothing of the machine is read", true, 0.40, attackFiles},
-		{"slow", "slow connections are ended, and leave pages, sign-in and documents working", true, 0.10, attackSlow},
-		{"guesses", "guesses at once are no more than the bound says, and others sign in meanwhile", true, 0.05, attackGuesses},
-		{"crash", "what was killed and then deleted leaves no byte; what was acknowledged is there", true, 0.20, attackCrash},
+		{"rights", "a call whose caller lacks the role, the scope or the token is never answered", false, 0.05, attackRights},
+		{"pages", "a page is never shown to a role that it is not meant for", true, 0.02, attackPages},
+		{"origins", "a form sent from another origin is never accepted", true, 0.03, attackOrigins},
+		{"hooks", "a webhook never reaches an address that is not public", false, 0.05, attackHooks},
+		{"bodies", "a JSON body costs at most half a second and 64 MiB, and gets a 4xx answer of at most 10 kB", false, 0.10, attackBodies},
+		{"files", "a hostile file leads to one check with an error or a text, and nothing on the machine is read", true, 0.40, attackFiles},
+		{"slow", "slow connections are closed, and pages, sign-in and adding documents keep working", true, 0.10, attackSlow},
+		{"guesses", "simultaneous guesses never exceed the limit, and other people can still sign in", true, 0.05, attackGuesses},
+		{"crash", "a document deleted after a kill leaves no byte behind, and every acknowledged document is kept", true, 0.20, attackCrash},
 	}
 }
 
@@ -138,7 +138,7 @@ const underWay = 2 * time.Minute
 
 // errTime means that some attacks did not have time to finish. Defences that they did not try are not
 // reported as held.
-var errTime = errors.New("the time was over before all was tried: make -for longer, or name some attacks with -only")
+var errTime = errors.New("time ran out before everything was tried: increase -for, or select attacks with -only")
 
 func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 	if o.seed == 0 {
@@ -207,7 +207,7 @@ func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r re
 		return r, err
 	}
 	if err := t.alive(ctx); err != nil {
-		r.fault("the site does not answer after it: %v", err)
+		r.fault("the site does not answer after the attack: %v", err)
 	}
 	return r, nil
 }
@@ -273,7 +273,7 @@ func (r *result) print(w io.Writer, a attack, took time.Duration) {
 func checkSite(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("-site %q: http or https address of a site, for example https://check.example.edu", s)
+		return "", fmt.Errorf("-site %q: want the http or https address of a site, for example https://check.example.edu", s)
 	}
 	return strings.TrimSuffix(s, "/"), nil
 }

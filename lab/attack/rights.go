@@ -145,7 +145,7 @@ func (t *target) revoke(ctx context.Context, secret string) error {
 		}
 	}
 	if a, err := t.raw(ctx, secret, "GET", "/api/v1/me", "", nil); err != nil || a.status != http.StatusUnauthorized {
-		return fmt.Errorf("a token that was taken back: %d: %w", a.status, errAnswer)
+		return fmt.Errorf("a revoked token: %d: %w", a.status, errAnswer)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func attackPages(ctx context.Context, t *target, r *result) error {
 		r.tries++
 		seen := a.status == http.StatusOK
 		if may := slices.Contains(guarded[v.path], v.role); seen != may {
-			r.fault("%s as %q: %d, and the page is for %v", v.path, v.role, a.status, guarded[v.path])
+			r.fault("%s as %q: %d, but the page is for %v", v.path, v.role, a.status, guarded[v.path])
 		}
 		r.count(fmt.Sprintf("answered %d", a.status), 1)
 		return nil

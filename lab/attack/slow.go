@@ -71,7 +71,7 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	}
 	r.count("ended by the site", ended)
 	if still := len(open) - ended; still > 0 {
-		r.fault("%d of %d connections that send nothing are open after %s", still, len(open), slowEnds)
+		r.fault("%d of %d connections that send nothing are still open after %s", still, len(open), slowEnds)
 	}
 	return nil
 }
@@ -88,19 +88,19 @@ func (t *target) worksBeside(ctx context.Context, r *result, within time.Duratio
 		a, err := t.do(c, req)
 		switch {
 		case err != nil:
-			r.fault("beside them, %s is not answered: %v", path, err)
+			r.fault("while they are open, %s is not answered: %v", path, err)
 		case a.status != http.StatusOK || a.took > within:
-			r.fault("beside them, %s is answered %d after %s", path, a.status, a.took)
+			r.fault("while they are open, %s is answered with %d after %s", path, a.status, a.took)
 		}
 	}
 	if took, err := t.signInAsAuditor(ctx); err != nil || took > within {
-		r.fault("beside them, signing in takes %s: %v", took, err)
+		r.fault("while they are open, signing in takes %s: %v", took, err)
 	} else {
 		r.count("ms to sign in beside them", int(took.Milliseconds()))
 	}
 	got, err := t.addDocuments(ctx, map[string][]byte{"beside.txt": []byte("A document that is added beside slow connections.")})
 	if err != nil || got["beside.txt"] == "" {
-		r.fault("beside them, a document cannot be added: %v", errors.Join(err, errOf(got["beside.txt"] == "")))
+		r.fault("while they are open, a document cannot be added: %v", errors.Join(err, errOf(got["beside.txt"] == "")))
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (t *target) use(o options) error {
 	}
 	b, err := os.ReadFile(o.tokenFile)
 	if err != nil {
-		return fmt.Errorf("-token-file: a token of an administrator is needed: %w", err)
+		return fmt.Errorf("-token-file: an administrator's token is needed: %w", err)
 	}
 	t.admin = strings.TrimSpace(string(b))
 	return nil
@@ -114,7 +114,7 @@ func (t *target) make(ctx context.Context, o options) error {
 		return err
 	}
 	if _, err := os.Stat(t.bin); err != nil {
-		return fmt.Errorf("the program to serve with: %w: make build makes it", err)
+		return fmt.Errorf("the program that serves the site: %w: run make build to create it", err)
 	}
 	if t.dir, err = os.MkdirTemp("", "concordat-attack-"); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 		select {
 		case line, ok := <-lines:
 			if !ok {
-				return "", fmt.Errorf("serve ended: %s", t.logs)
+				return "", fmt.Errorf("the server ended: %s", t.logs)
 			}
 			if m := firstLink.FindStringSubmatch(line); m != nil {
 				t.base, first = m[1], m[2]
@@ -195,7 +195,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 				return first, nil
 			}
 		case <-late:
-			return "", fmt.Errorf("serve does not answer: %s", t.logs)
+			return "", fmt.Errorf("the server does not answer: %s", t.logs)
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
@@ -364,7 +364,7 @@ func (t *target) makePerson(ctx context.Context, role, key string) error {
 		return err
 	}
 	if p.token = tokenIn.FindString(string(a.body)); p.token == "" {
-		return fmt.Errorf("no token: %d %w", a.status, errAnswer)
+		return fmt.Errorf("no token was issued: %d %w", a.status, errAnswer)
 	}
 	t.people[role] = p
 	return nil
@@ -372,7 +372,7 @@ func (t *target) makePerson(ctx context.Context, role, key string) error {
 
 var tokenIn = regexp.MustCompile(`concordat_[A-Z2-7]+`)
 
-var errAnswer = errors.New("not the answer that was expected")
+var errAnswer = errors.New("this is not the expected answer")
 
 // post sends a form.
 func (t *target) post(ctx context.Context, c *http.Client, path string, form url.Values, change ...func(*http.Request)) (answer, error) {

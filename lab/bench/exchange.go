@@ -24,7 +24,7 @@ func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 		return nil, nil, fmt.Errorf("read prints: %w", err)
 	}
 	if head[0] > maxPrints || head[1] > maxPrints {
-		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, at most %d", concordat.ErrInvalid, head[0], head[1],
+		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, but at most %d are allowed", concordat.ErrInvalid, head[0], head[1],
 			maxPrints)
 	}
 	var prints []concordat.Fingerprint

@@ -64,7 +64,7 @@ type WebResult struct {
 // each kind of request. It requires the proc file system.
 func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error {
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
-		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)
+		return fmt.Errorf("%w: sessions, documents, checks and rounds must be at least 1", concordat.ErrInvalid)
 	}
 	l := &load{o: o, words: newWriter(o.Seed), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4 * len(o.Sessions),
 		MaxConnsPerHost: 4 * len(o.Sessions)},

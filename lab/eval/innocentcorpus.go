@@ -263,7 +263,7 @@ func newPlacing(truth, text string) *placing {
 // place converts code points of the truth to bytes of the text. If the texts differ, the span begins and ends with letters or digits.
 func (p *placing) place(begin, end int) (concordat.Span, error) {
 	if begin < 0 || begin >= end || end > p.truthSize {
-		return concordat.Span{}, fmt.Errorf("the truth has code points %d to %d of %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)
+		return concordat.Span{}, fmt.Errorf("the truth names code points %d to %d of a text with %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)
 	}
 	if p.points != nil {
 		behind := len(p.points) - 1

@@ -29,7 +29,7 @@ func readKnown(path string) (map[string]string, error) {
 		}
 		key, reason, ok := cutLast(line)
 		if !ok || strings.Count(key, "\t") != 4 || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s:%d: six fields with tabs between: file, function, number, from, to, reason", path, n)
+			return nil, fmt.Errorf("%s:%d: want six fields separated by tabs: file, function, number, from, to, reason", path, n)
 		}
 		if _, twice := known[key]; twice {
 			return nil, fmt.Errorf("%s:%d: the change is listed twice", path, n)

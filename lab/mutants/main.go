@@ -64,23 +64,23 @@ type Result struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.n, "n", 40, "mutants of each package that are run; 0: all")
-	flag.Uint64Var(&o.seed, "seed", 1, "which ones are drawn")
-	flag.DurationVar(&o.limit, "limit", 0, "time limit of the tests with one mutant; 0: three times what they take without one, and 20 s")
-	flag.DurationVar(&o.within, "within", 0, "no new mutant is begun after this time; 0: no limit")
-	flag.StringVar(&o.known, "known", "lab/mutants/equivalent.tsv", "list of the changes that are left out, with reasons")
+	flag.IntVar(&o.n, "n", 40, "number of mutants to run for each package; 0: all")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed for drawing the mutants")
+	flag.DurationVar(&o.limit, "limit", 0, "time limit for the tests with one mutant; 0: three times what they take without one, plus 20 s")
+	flag.DurationVar(&o.within, "within", 0, "time after which no new mutant is started; 0: no limit")
+	flag.StringVar(&o.known, "known", "lab/mutants/equivalent.tsv", "list of changes to leave out, with reasons")
 	flag.StringVar(&o.files, "files", "", "only files whose path matches this regular expression")
 	flag.StringVar(&o.funcs, "funcs", "", "only functions whose name (Type.method) matches this regular expression")
-	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
-	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself. With -together each "+
+	flag.StringVar(&o.only, "run", "", "only tests that match, as with go test -run")
+	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas (default: the package itself). With -together, each "+
 		"may have a regular expression of its own instead of -run: site=Ask|Partner,site/ask")
-	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, for which a large package is built anew: a change in no test is run too")
-	flag.BoolVar(&o.together, "together", false, "build all mutants of all packages into one binary of each package of tests, and run with each the "+
-		"tests that reach it: much cheaper; those that cannot be switched on while a program runs are told and not run")
-	flag.StringVar(&o.measured, "measured", measuredFolder(), "with -together, folder for what tests take and reach, which is measured once "+
-		"for each binary; none: measure it each time")
-	flag.BoolVar(&o.usual, "usual", false, "run the tests as make test does, not -short; with CONCORDAT_TESTS=rest or all as make rest does")
-	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
+	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, which means rebuilding a large package; changes that no test covers are then run as well")
+	flag.BoolVar(&o.together, "together", false, "build all mutants of all packages into one binary for each package of tests, and run for each mutant the "+
+		"tests that reach it: this is much cheaper; mutants that cannot be switched on in a running program are reported and not run")
+	flag.StringVar(&o.measured, "measured", measuredFolder(), "with -together, folder for what tests take and reach, which is measured only once "+
+		"for each binary (default: measure it each time)")
+	flag.BoolVar(&o.usual, "usual", false, "run the tests as make test does, not with -short; with CONCORDAT_TESTS=rest or all, as make rest does")
+	flag.BoolVar(&o.json, "json", false, "print one JSON object per mutant, then one per package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
 	o.packages = flag.Args()
@@ -117,7 +117,7 @@ func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 		return 0, err
 	}
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		return 0, fmt.Errorf("start it at the root of the module: %w", err)
+		return 0, fmt.Errorf("start this program at the root of the module: %w", err)
 	}
 	known, err := readKnown(o.known)
 	if err != nil {

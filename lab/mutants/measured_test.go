@@ -106,7 +106,7 @@ func TestMeasuredOnce(t *testing.T) {
 	if survived != 1 || err != nil { // n > 100 -> n >= 100
 		t.Fatalf("%d survived, %v\n%s", survived, err, out)
 	}
-	if strings.Count(got, "Test") > 2 || !strings.Contains(out, "running each of 0 tests of p by itself, 2 others are known") {
+	if strings.Count(got, "Test") > 2 || !strings.Contains(out, "running each of 0 tests of p by itself; 2 others are known") {
 		t.Errorf("all was known, and %q were run\n%s", got, out)
 	}
 

@@ -90,7 +90,7 @@ func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay st
 		return err
 	}
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := known.tests[name]; return ok })
-	fmt.Fprintf(g.log, "running each of %d tests of %s by itself, %d others are known from before\n", len(unknown), pkg, len(names)-len(unknown))
+	fmt.Fprintf(g.log, "running each of %d tests of %s by itself; %d others are known from earlier runs\n", len(unknown), pkg, len(names)-len(unknown))
 	for _, name := range names {
 		m, kept := known.tests[name]
 		if !kept {

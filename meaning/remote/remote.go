@@ -29,7 +29,7 @@ var (
 	// ErrNonsense means that the server did not return vectors of the texts.
 	ErrNonsense = errors.New("the encoder's answer cannot be used")
 	// ErrPaused means that the server failed recently and no request was sent.
-	ErrPaused = errors.New("the encoder failed and is not asked again yet")
+	ErrPaused = errors.New("the encoder failed, and it is too early to ask it again")
 )
 
 // Limits on reading and waiting.
@@ -76,7 +76,7 @@ func New(o Options) (*Encoder, error) {
 	}
 	dialer := &net.Dialer{Timeout: o.Timeout, Control: func(_, address string, _ syscall.RawConn) error {
 		if !o.AllowTextToLeave && !isLoopback(address) {
-			return fmt.Errorf("%s is another machine, and texts may not leave this one", address)
+			return fmt.Errorf("%s is another machine, but texts may not leave this one", address)
 		}
 		return nil
 	}}
@@ -307,13 +307,13 @@ func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 			i = *d.Index
 		}
 		if i < 0 || i >= texts || out[i] != nil {
-			return nil, fmt.Errorf("%w: index %d of %d texts, or twice", ErrNonsense, i, texts)
+			return nil, fmt.Errorf("%w: index %d is out of range for %d texts or appears twice", ErrNonsense, i, texts)
 		}
 		if dimensions == 0 {
 			dimensions = len(d.Embedding)
 		}
 		if n := len(d.Embedding); n != dimensions || n == 0 || n > MaxDimensions {
-			return nil, fmt.Errorf("%w: a vector of %d numbers, want %d", ErrNonsense, n, dimensions)
+			return nil, fmt.Errorf("%w: a vector has %d numbers, want %d", ErrNonsense, n, dimensions)
 		}
 		var err error
 		if out[i], err = unit(d.Embedding); err != nil {
@@ -331,7 +331,7 @@ func unit(v []float64) ([]float32, error) {
 	}
 	length := math.Sqrt(sum)
 	if !(length > 1e-9) || math.IsInf(length, 0) {
-		return nil, fmt.Errorf("%w: a vector of length %g", ErrNonsense, length)
+		return nil, fmt.Errorf("%w: a vector has length %g", ErrNonsense, length)
 	}
 	out := make([]float32, len(v))
 	for i, x := range v {

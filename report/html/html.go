@@ -275,8 +275,8 @@ func (d *doc) scoreTable() {
 		d.raw("</td></tr>")
 	}
 	row("", "Found in other documents, counted", d.in.Percent(s.Covered), "each letter once, however many sources contain it")
-	row("verbatim", "of it word for word", d.in.Percent(s.Verbatim), "")
-	row("near", "of it changed", s.ChangedWords(d.in), "edited, reworded or condensed")
+	row("verbatim", "of this, word for word", d.in.Percent(s.Verbatim), "")
+	row("near", "of this, changed", s.ChangedWords(d.in), "edited, reworded or condensed")
 	for _, g := range report.ShownGroups(d.r) {
 		row("", report.GroupTitle(d.in, g.Group), report.GroupFigure(d.in, g), "")
 	}
@@ -285,25 +285,25 @@ func (d *doc) scoreTable() {
 	}
 	row("", "Largest single source", d.in.Percent(s.Largest), "")
 	if s.Estimate != nil {
-		row("", "estimate", d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), "partners' texts stay with them")
+		row("", "estimate", d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), "only partners hold the texts")
 	}
 	if s.Undecided > 0 {
 		row("undecided", "To be decided", d.in.Percent(s.Undecided),
 			d.in.Say("a form, or copied? If it counts, the share is %s", d.in.Percent(s.IfCounted)))
 	}
 	if s.Covered > 0 {
-		row("", "How close the wording is", d.in.Closeness(s.Alike()), "mean over what was found: how close, not how much")
+		row("", "How close the wording is", d.in.Closeness(s.Alike()), "average over what was found: how close it is, not how much there is")
 	}
 	row("", "Found within quotations", d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
 	row("common", "Common wording", d.in.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
 		"shared by many documents, not counted"))
 	row("out", "Excluded by rules", d.in.Percent(s.ByRules()), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {
-		row("template", "of it template wording", d.in.Percent(s.Template),
+		row("template", "of this, template wording", d.in.Percent(s.Template),
 			d.withoutScore(concordat.ExcludedTemplate, "from a form that was handed out, not counted"))
 	}
 	if s.Form > 0 {
-		row("form", "of it wording that reads like a form", d.in.Percent(s.Form),
+		row("form", "of this, wording that reads like a form", d.in.Percent(s.Form),
 			d.withoutScore(concordat.ExcludedForm, "no template for it was given; not counted"))
 	}
 	if d.withoutScore(concordat.ExcludedSentence, "") != "" {

@@ -168,7 +168,7 @@ func (d *doc) legend() {
 	}
 	if len(d.r.Leads) > 0 {
 		d.raw(`<li><span class="key k-lead">`, leadSign, `</span> `)
-		d.say("lead: seems to say the same in other words; not evidence")
+		d.say("lead: seems to say the same thing in other words; not evidence")
 		d.raw("</li>")
 	}
 	if report.Disguises(d.r.Flags) > 0 {

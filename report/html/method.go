@@ -79,7 +79,7 @@ func (d *doc) method() {
 	d.raw("</ul>")
 	d.paragraph("How the shares are counted", "The share that counts is the number of matching letters and digits, divided by the number that could count; other shares are of all that were compared. An accent or other mark that is a separate character counts as a letter.",
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
-		"Rules take passages out of the count. What a rule excludes whichever source contains it, such as a template, a form or a list of references, could not count at all: leaving it out can raise the share that counts, but never the share of the whole text. Positions are Unicode code points of the text, from 0.")
+		"Rules take passages out of the count. Text that a rule excludes whatever its source, such as a template, a form or a list of references, could not have counted at all: leaving it out can raise the share that counts, but never the share of the whole text. Positions are Unicode code points of the text, from 0.")
 	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
 		"The JSON form of this report has every figure on this page; concordat report verify checks the signatures in it.")
 	d.signatures()

@@ -209,7 +209,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	d.raw("</h4>")
 	if shared := report.SharedWords(d.full, p); p.Text == "" && shared != "" {
 		d.raw(`<p class="note">`)
-		d.say("Only the words that both sides have are shown:")
+		d.say("Only the words that both sides share are shown:")
 		d.raw(`</p><p dir="auto">`)
 		d.text(shared)
 		d.raw("</p>")

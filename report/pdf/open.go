@@ -41,7 +41,7 @@ const (
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {
-		return nil, fmt.Errorf("pdf: %w: no PDF file", concordat.ErrInvalid)
+		return nil, fmt.Errorf("pdf: %w: it is not a PDF file", concordat.ErrInvalid)
 	}
 	if err := s.signature(b); err != nil {
 		return nil, fmt.Errorf("pdf: %w: %w", concordat.ErrInvalid, err)
@@ -67,10 +67,10 @@ func (s *Sealed) signature(b []byte) error {
 	}
 	open, after, rest := n[0], n[1], n[2]
 	if open < 0 || after < open+2 || after > len(b) || b[open] != '<' || b[after-1] != '>' {
-		return fmt.Errorf("the signature is not at its stated position")
+		return fmt.Errorf("the signature is not at the position that the file states")
 	}
 	if after-open > maxSignature {
-		return fmt.Errorf("a signature of %d bytes", after-open)
+		return fmt.Errorf("the signature has %d bytes, which is too long", after-open)
 	}
 	if rest > len(b)-after {
 		return fmt.Errorf("%d bytes are missing at the end", rest-(len(b)-after))
@@ -115,7 +115,7 @@ func (s *Sealed) files(b []byte) error {
 	for _, m := range filespec.FindAllSubmatch(b, -1) {
 		raw, err := hex.DecodeString(string(m[1]))
 		if err != nil || len(raw) < 2 {
-			return fmt.Errorf("name of an attachment")
+			return fmt.Errorf("the name of an attachment cannot be read")
 		}
 		var name []rune
 		for i := 2; i+1 < len(raw); i += 2 {
@@ -125,7 +125,7 @@ func (s *Sealed) files(b []byte) error {
 	}
 	for _, m := range embedded.FindAllSubmatchIndex(b, maxFiles+1) {
 		if len(s.Files) == maxFiles {
-			return fmt.Errorf("more than %d attachments", maxFiles)
+			return fmt.Errorf("the file has more than %d attachments", maxFiles)
 		}
 		length, err := strconv.Atoi(string(b[m[6]:m[7]]))
 		if err != nil {
@@ -137,7 +137,7 @@ func (s *Sealed) files(b []byte) error {
 		}
 		name := names[string(b[m[2]:m[3]])]
 		if length > len(b)-m[1] || size > maxFile {
-			return fmt.Errorf("attachment %q does not fit the file", name)
+			return fmt.Errorf("attachment %q is too large, or longer than the file", name)
 		}
 		z, err := zlib.NewReader(bytes.NewReader(b[m[1] : m[1]+length]))
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *Sealed) files(b []byte) error {
 		}
 		content, err := io.ReadAll(io.LimitReader(z, size+1))
 		if err == nil && int64(len(content)) != size {
-			err = fmt.Errorf("it does not have its stated length")
+			err = fmt.Errorf("its length is not the one stated")
 		}
 		if err != nil {
 			return fmt.Errorf("attachment %q: %w", name, err)

@@ -187,7 +187,7 @@ func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.S
 			differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })...)
 		return wording(append(out, faint(report.FirstOf(p.After, false))))
 	case shared != "":
-		return []run{faint(d.in.Say("Only the words that both sides have are shown:") + "\n"), wording([]run{body(shared)})[0]}
+		return []run{faint(d.in.Say("Only the words that both sides share are shown:") + "\n"), wording([]run{body(shared)})[0]}
 	}
 	ask := d.in.Say("The wording of this source may not be shown here. Ask {0} for it ({1}).")
 	return []run{faint(strings.NewReplacer("{0}", d.r.SiteName(s.Site), "{1}", d.r.LibraryWords(s.Site, s.Library)).Replace(ask))}

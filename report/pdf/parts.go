@@ -213,7 +213,7 @@ func (d *doc) sources() {
 		rows = append(rows, []string{s.Letter(), d.in.Percent(s.Share), name(s.Title, s.Ref) + "\n" + report.SourcePlace(d.r, s.Ref), about,
 			d.numbers(s.Evidence)})
 	}
-	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
+	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of this share", "Passages"}, rows)
 }
 
 // maxNumbers is the maximum number of passages listed next to a source.
@@ -381,7 +381,7 @@ func (d *doc) method() {
 	}
 	d.paragraph("How the shares are counted", "The share that counts is the number of matching letters and digits, divided by the number that could count; other shares are of all that were compared. An accent or other mark that is a separate character counts as a letter.",
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
-		"Rules take passages out of the count. What a rule excludes whichever source contains it, such as a template, a form or a list of references, could not count at all: leaving it out can raise the share that counts, but never the share of the whole text. Positions are Unicode code points of the text, from 0.")
+		"Rules take passages out of the count. Text that a rule excludes whatever its source, such as a template, a form or a list of references, could not have counted at all: leaving it out can raise the share that counts, but never the share of the whole text. Positions are Unicode code points of the text, from 0.")
 	for _, s := range r.Statements {
 		d.para(margin, textWidth, faint(d.in.SignedAnswer(s)))
 	}

@@ -108,7 +108,7 @@ func (r *reader) blame(err error) error {
 func split(line []byte, fields int) ([]string, error) {
 	f := strings.Split(string(line), "\t")
 	if len(f) != fields || f[0] == "" {
-		return nil, fmt.Errorf("%d fields: want %d, the first not empty", len(f), fields)
+		return nil, fmt.Errorf("%d fields: want %d, and the first must not be empty", len(f), fields)
 	}
 	return f, nil
 }
@@ -172,18 +172,18 @@ func document(line []byte) (id, text string, err error) {
 	if bytes.HasPrefix(line, []byte("{")) {
 		var d struct{ ID, Text string }
 		if err := json.Unmarshal(line, &d); err != nil {
-			return "", "", fmt.Errorf("no document: %w", err)
+			return "", "", fmt.Errorf("not a document: %w", err)
 		}
 		id, text = d.ID, d.Text
 	} else {
 		f := strings.Split(string(line), "\t")
 		if len(f) < 2 {
-			return "", "", errors.New(`no document: want an identifier, a tab and the text, or {"id":"...","text":"..."}`)
+			return "", "", errors.New(`not a document: want an identifier, a tab and the text, or {"id":"...","text":"..."}`)
 		}
 		id, text = f[0], f[len(f)-1]
 	}
 	if id == "" || strings.ContainsAny(id, "\t\n\r") {
-		return "", "", fmt.Errorf("identifier %q: want one without tabs and line ends", id)
+		return "", "", fmt.Errorf("identifier %q: want one without tabs or line breaks", id)
 	}
 	return id, text, nil
 }

@@ -29,7 +29,7 @@ func Prints(in io.Reader, out io.Writer, print func(*segment.Text) (p uint64, an
 func parsePrint(s string) (uint64, error) {
 	p, err := strconv.ParseUint(s, 16, 64)
 	if err != nil || len(s) != 16 {
-		return 0, fmt.Errorf("%q is not a print: want 16 hexadecimal digits", s)
+		return 0, fmt.Errorf("%q is not a fingerprint: want 16 hexadecimal digits", s)
 	}
 	return p, nil
 }
@@ -75,7 +75,7 @@ func Pairs(in io.Reader, out io.Writer, d *screen.Design) error {
 			}
 			if table < 0 {
 				if table = tableOf(d, key, p); table < 0 {
-					return fmt.Errorf("%q is not a bucket of print %s: the distance or the levels are not those of its stage", key, f[1])
+					return fmt.Errorf("%q is not a bucket of fingerprint %s: use the same distance and levels as in the previous stage", key, f[1])
 				}
 			}
 			if n := len(held); n > 0 && held[n-1].print == p { // lines are sorted, so the first print has the smallest identifier

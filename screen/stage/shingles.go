@@ -65,7 +65,7 @@ func Shared(in io.Reader, out io.Writer, common int) error {
 func count(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q: want a number from 1", s)
+		return 0, fmt.Errorf("%q: want a number of at least 1", s)
 	}
 	return n, nil
 }
@@ -84,7 +84,7 @@ func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool)
 		}
 		shared := float64(n[2])
 		if n[2] > min(n[0], n[1]) {
-			return errors.New("more shared shingles than one of the documents has: add up the notes of a pass only once")
+			return errors.New("two documents share more shingles than one of them has: add up the records of a pass only once")
 		}
 		r, a, b := shared/float64(n[0]+n[1]-n[2]), shared/float64(n[0]), shared/float64(n[1])
 		if v := r; v < threshold && (!contained || max(a, b) < threshold) {

@@ -105,7 +105,7 @@ func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 			e.rarest = c.rarest(e.grams, threshold)
 			at := slices.Index(e.rarest, gram)
 			if at < 0 {
-				return errors.New("the gram is not among the rarest of the text: threshold or counts are not those of the stage grams")
+				return errors.New("the gram is not among the rarest of the text: use the same threshold and counts as in the grams stage")
 			}
 			e.rarest = e.rarest[:at] // keep only the grams before it
 			held = append(held, e)

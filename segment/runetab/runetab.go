@@ -187,7 +187,7 @@ func (t *Table) Encode(w io.Writer) error {
 func Decode(b []byte) (*Table, error) {
 	d := decoder{b: b}
 	if string(d.take(len(magic))) != magic {
-		return nil, fmt.Errorf("rune table: not in format %s", magic)
+		return nil, fmt.Errorf("rune table: it does not have format %s", magic)
 	}
 	t := &Table{compose: map[uint64]rune{}}
 	t.blocks = make([][256]Entry, d.count(256*4))

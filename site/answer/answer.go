@@ -97,13 +97,13 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	}
 	switch {
 	case len(a.Sentences) == 0 || len(a.Sentences) > concordat.MaxAsked:
-		return nil, invalid("%d sentences", len(a.Sentences))
+		return nil, invalid("the question has %d sentences, outside the permitted range", len(a.Sentences))
 	case len(a.Authors) > maxAuthors:
-		return nil, invalid("%d authors", len(a.Authors))
+		return nil, invalid("the question names %d authors, which is too many", len(a.Authors))
 	case rank(a.Level) < 1:
-		return nil, invalid("level %q", a.Level)
+		return nil, invalid("unknown level %q", a.Level)
 	case a.Probe != concordat.ProbeExact && a.Probe != concordat.ProbeOne:
-		return nil, invalid("probe %d", a.Probe)
+		return nil, invalid("unknown probe %d", a.Probe)
 	}
 	for i, x := range a.Sentences {
 		if !profile.Gated(x.Gate) {
@@ -113,9 +113,9 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	set := s.epoch(a.Epoch)
 	switch {
 	case set == nil || !set.member(from):
-		return nil, refuse(concordat.ReasonEpoch, "epoch %s is not answered here", a.Epoch)
+		return nil, refuse(concordat.ReasonEpoch, "this site does not answer questions for epoch %s", a.Epoch)
 	case a.Scheme != set.Profiler.Scheme():
-		return nil, refuse(concordat.ReasonScheme, "epoch %s has scheme %s here", a.Epoch, set.Profiler.Scheme())
+		return nil, refuse(concordat.ReasonScheme, "for epoch %s, this site uses scheme %s", a.Epoch, set.Profiler.Scheme())
 	}
 	return set, nil
 }
@@ -124,15 +124,15 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose string) error {
 	switch {
 	case job == concordat.JobID{}:
-		return fmt.Errorf("%w: no job", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the question names no job", concordat.ErrInvalid)
 	case len(libraries) == 0 || len(libraries) > maxAskedLibraries:
-		return fmt.Errorf("%w: %d libraries", concordat.ErrInvalid, len(libraries))
+		return fmt.Errorf("%w: the question names %d libraries, outside the permitted range", concordat.ErrInvalid, len(libraries))
 	case len(purpose) > maxPurpose || strings.IndexFunc(purpose, unicode.IsControl) >= 0:
-		return fmt.Errorf("%w: a purpose of %d bytes, or with control characters", concordat.ErrInvalid, len(purpose))
+		return fmt.Errorf("%w: the purpose (%d bytes) is too long or contains control characters", concordat.ErrInvalid, len(purpose))
 	}
 	for i, l := range libraries {
 		if slices.Contains(libraries[:i], l) {
-			return fmt.Errorf("%w: library %s twice", concordat.ErrInvalid, l)
+			return fmt.Errorf("%w: library %s appears twice", concordat.ErrInvalid, l)
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose st
 // refusedJob returns the error for an unusable job.
 func refusedJob(err error) error {
 	if errors.Is(err, concordat.ErrInvalid) {
-		return refuse(concordat.ReasonUnknown, "this job belongs to another submission")
+		return refuse(concordat.ReasonUnknown, "this job is for another submission")
 	}
 	return err
 }

@@ -43,11 +43,11 @@ type EpochSet struct {
 func (e *EpochSet) Validate() error {
 	switch {
 	case e.Epoch.Federation == "" || e.Epoch.Number == 0:
-		return fmt.Errorf("epoch set %s: %w: no federation or number", e.Epoch, concordat.ErrInvalid)
+		return fmt.Errorf("epoch set %s: %w: its epoch has no federation or no number", e.Epoch, concordat.ErrInvalid)
 	case e.Profiler == nil || e.Index == nil:
-		return fmt.Errorf("epoch set %s: %w: no profiler or index", e.Epoch, concordat.ErrInvalid)
+		return fmt.Errorf("epoch set %s: %w: it has no profiler or no index", e.Epoch, concordat.ErrInvalid)
 	case len(e.SketchKey) < leastKey || len(e.HandleKey) < leastKey || len(e.CellKey) < leastKey:
-		return fmt.Errorf("epoch set %s: %w: keys of less than %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
+		return fmt.Errorf("epoch set %s: %w: its keys are shorter than %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 			return err
 		}
 		if slices.ContainsFunc(in, func(o *epochSet) bool { return o.Epoch == e.Epoch }) {
-			return fmt.Errorf("epoch set %s: %w: given twice", e.Epoch, concordat.ErrInvalid)
+			return fmt.Errorf("epoch set %s: %w: it was given twice", e.Epoch, concordat.ErrInvalid)
 		}
 		if err := s.o.Store.Answers.SeeEpoch(ctx, e.Epoch, e.Profiler.Scheme()); err != nil {
 			return err
@@ -289,7 +289,7 @@ func (s *Sets) KeepEpochs(ctx context.Context) error {
 		err := compare.Guard(func() error { return s.CatchUp(ctx) })
 		s.panics.Note(err)
 		if err != nil && ctx.Err() == nil {
-			s.o.Logger.Error("fingerprint sets of partners are behind", "err", err)
+			s.o.Logger.Error("fingerprint sets for partners are out of date", "err", err)
 		}
 		select {
 		case <-ctx.Done():

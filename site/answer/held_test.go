@@ -87,7 +87,7 @@ func TestSetsBehindAreLogged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		end()
-		if got := strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), "behind"); got != c.want {
+		if got := strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), "out of date"); got != c.want {
 			t.Errorf("%s: logged %q", name, &log)
 		}
 	}

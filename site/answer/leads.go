@@ -108,7 +108,7 @@ func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) 
 		return nil, fmt.Errorf("lead ask: %w", err)
 	}
 	if n := len(a.Cells); n > concordat.MaxLeadCells || n > 0 && concordat.Padded(n) != n {
-		return nil, fmt.Errorf("lead ask: %w: %d cells, not padded or too many", concordat.ErrInvalid, n)
+		return nil, fmt.Errorf("lead ask: %w: it has %d cells, which are too many or not padded", concordat.ErrInvalid, n)
 	}
 	set, err := s.epochFor(from, a.Epoch)
 	if err != nil {
@@ -121,10 +121,10 @@ func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) 
 	switch want := concordat.KeyedTable(q.cells.Digest()); a.Table {
 	case want:
 	case q.cells.Digest():
-		return nil, refuse(concordat.ReasonScheme, "this site takes codes of meaning only under the federation's key, as %s: upgrade the asking site",
-			want)
+		return nil, refuse(concordat.ReasonScheme,
+			"this site accepts meaning codes only if they are keyed with the federation's key (%s): upgrade the asking site", want)
 	default:
-		return nil, refuse(concordat.ReasonScheme, "this site has the cells %s", want)
+		return nil, refuse(concordat.ReasonScheme, "this site uses a different table of cells, %s", want)
 	}
 	return q, nil
 }
@@ -165,7 +165,7 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 		case !g.rule.Leads || !atLeast(g.rule.Level, concordat.ShowMetadata):
 			refusal = refuse(concordat.ReasonLevel, "library %s does not answer questions about meaning", lib)
 		case s.o.Meaning == nil || !s.o.Meaning():
-			refusal = refuse(concordat.ReasonScheme, "this site has no index of meaning")
+			refusal = refuse(concordat.ReasonScheme, "this site's documents are not indexed by meaning")
 		default:
 			var left []int
 			if left, refusal, err = s.spend(ctx, g.leads(spendCells, len(q.ask.Cells), g.rule.Limits.LeadCells),
@@ -465,7 +465,7 @@ func (d *leadDocument) places() []concordat.Span {
 func (k *known) places(passages []concordat.RevealPassage) error {
 	for i, p := range passages {
 		if p.Text != "" || !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span == p.Span }) {
-			return refuse(concordat.ReasonGate, "passage %d is not shown: the answer did not name it as a place", i)
+			return refuse(concordat.ReasonGate, "passage %d is not shown: it is not one of the places in the answer", i)
 		}
 	}
 	return nil

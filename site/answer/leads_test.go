@@ -51,8 +51,8 @@ func cellCipher(t testing.TB, e concordat.Epoch, job concordat.JobID) *crypto.Ce
 	return sitetest.CipherOf(t, sitetest.Key("cells of "+e.String()), job)
 }
 
-// TestLeadsAreToldInSteps: a library that permits leads names only the document that says the same in other words, with steps and places
-// but no text. Passages can be requested only at those places and only with a person's consent.
+// TestLeadsAreToldInSteps: a library that permits leads names only the document that says the same thing in other words, with steps and
+// places but no text. Passages can be requested only at those places and only with a person's consent.
 func TestLeadsAreToldInSteps(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -195,7 +195,7 @@ func TestLeadsAreClosed(t *testing.T) {
 		t.Errorf("cells without a key: %s", got)
 	}
 	_, err = o.AnswerLeads(t.Context(), "north", &old)
-	if err == nil || !strings.Contains(err.Error(), "only under the federation's key") || old.Table == a.Table {
+	if err == nil || !strings.Contains(err.Error(), "only if they are keyed with the federation's key") || old.Table == a.Table {
 		t.Errorf("cells without a key: %v", err)
 	}
 	plain := sitetest.NewOwner(t, "theses")

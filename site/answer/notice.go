@@ -99,7 +99,7 @@ func checkNotice(n *concordat.Notice) error {
 	switch n.Kind {
 	case concordat.NoticeAlert:
 		if n.Answer == nil || !job {
-			return invalid("an alert about nothing")
+			return invalid("the alert names no job or contains no answer")
 		}
 	case concordat.NoticeCase:
 		if !job || n.Case == nil || n.Case.State == "" || len(n.Case.Contact) > concordat.MaxCaseContact ||
@@ -108,17 +108,17 @@ func checkNotice(n *concordat.Notice) error {
 		}
 	case concordat.NoticeDisclosure, concordat.NoticeEnded:
 		if !job {
-			return invalid("no job")
+			return invalid("it names no job")
 		}
 	case concordat.NoticeWithdrawn:
 		if n.Library == "" {
-			return invalid("no library")
+			return invalid("it names no library")
 		}
 	default:
-		return invalid("kind %q", cut(n.Kind))
+		return invalid("unknown kind %q", cut(n.Kind))
 	}
 	if len(n.Words) > maxWords || len(n.Library) > concordat.LongestName {
-		return invalid("%d bytes of words", len(n.Words))
+		return invalid("its message (%d bytes) or the name of its library is too long", len(n.Words))
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type known struct {
 func (s *core) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, error) {
 	set := s.epoch(e)
 	if set == nil || !set.member(from) {
-		return nil, refuse(concordat.ReasonEpoch, "epoch %s is not answered here", e)
+		return nil, refuse(concordat.ReasonEpoch, "this site does not answer questions for epoch %s", e)
 	}
 	return set, nil
 }
@@ -65,7 +65,7 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 }
 
 // errUntold is the common error for everything undisclosed.
-var errUntold = unknown("no answer of this job named such a document")
+var errUntold = unknown("no answer to this job named such a document")
 
 // knownOrLead also accepts a document named only for its meaning.
 func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
@@ -138,12 +138,12 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 // from its budget, plus units from the document's yearly budget.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
-		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
+		return nil, fmt.Errorf("request for outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
 	}
 	out := &concordat.Outlines{}
 	for i, of := range a.Documents {
 		if len(of.Ordinals) > concordat.MaxAsked {
-			return nil, fmt.Errorf("outline %d around %d sentences: %w", i, len(of.Ordinals), concordat.ErrInvalid)
+			return nil, fmt.Errorf("outline %d, around %d sentences: %w", i, len(of.Ordinals), concordat.ErrInvalid)
 		}
 		line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(of.Handle[:])}
 		o, err := s.outline(ctx, from, a, of, &line)
@@ -292,7 +292,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 		}
 	}
 	if len(best) == 0 {
-		return nil, unknown("no answer of this job named any of these sentences")
+		return nil, unknown("no answer to this job named any of these sentences")
 	}
 	if evidenceOf(all) < leastEvidence {
 		return nil, refuse(concordat.ReasonGate, "the matches may be chance")
@@ -394,12 +394,13 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	chars := 0
 	for i, p := range a.Passages {
 		if p.Span.Start < 0 || p.Span.End <= p.Span.Start || len(p.Words) == 0 || len(p.Words) > maxOrdered {
-			return nil, fmt.Errorf("passage %d is %d to %d, %d words: %w", i, p.Span.Start, p.Span.End, len(p.Words), concordat.ErrInvalid)
+			return nil, fmt.Errorf("passage %d, from %d to %d, with %d words: %w", i, p.Span.Start, p.Span.End, len(p.Words),
+				concordat.ErrInvalid)
 		}
 		chars += p.Span.Len()
 	}
 	if n := len(a.Passages); n == 0 || n > maxSpans || chars > maxCompared {
-		return nil, fmt.Errorf("%d passages of %d bytes: %w", n, chars, concordat.ErrInvalid)
+		return nil, fmt.Errorf("%d passages with %d bytes in total: %w", n, chars, concordat.ErrInvalid)
 	}
 	k, err := s.known(ctx, from, set, a.Job, a.Handle)
 	if err != nil {
@@ -407,7 +408,7 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	}
 	line.Library, line.Document = k.library.ID, k.row.ID
 	if k.rule.Outline == "" || k.rule.NoEdges {
-		return nil, refuse(concordat.ReasonLevel, "library %s does not compare the order of words", k.library.ID)
+		return nil, refuse(concordat.ReasonLevel, "library %s does not allow word order to be compared", k.library.ID)
 	}
 	if err := s.pay(ctx, k.characters(spendEdges, chars), k.compared(k.row.ID, len(a.Passages))); err != nil {
 		return nil, err

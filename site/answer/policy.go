@@ -116,7 +116,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 		return refuse(concordat.ReasonPurpose, "library %s is not open for purpose %q", g.library.ID, purpose)
 	}
 	if !atLeast(g.rule.Level, concordat.ShowMetadata) && g.library.Documents < leastDocuments {
-		return refuse(concordat.ReasonGate, "library %s is too small for an answer at level %s", g.library.ID, g.rule.Level)
+		return refuse(concordat.ReasonGate, "library %s is too small to answer at level %s", g.library.ID, g.rule.Level)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (s *core) spend(ctx context.Context, xs ...store.Spending) ([]int, *concord
 	left, err := s.o.Store.Answers.Spend(ctx, xs...)
 	var over *store.Overspent
 	if errors.As(err, &over) {
-		r := refuse(concordat.ReasonBudget, "budget of %s: %d left", over.Kind, over.Left)
+		r := refuse(concordat.ReasonBudget, "budget for %s exceeded: %d left", over.Kind, over.Left)
 		r.Retry = over.Retry
 		return nil, r, nil
 	}
@@ -192,7 +192,7 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 // example an entry that names the person responsible, form one transaction.
 func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
-		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
+		return x, fmt.Errorf("%w: leads at level %s: leads name documents, so they need level metadata or above", concordat.ErrInvalid,
 			x.Rule.Level)
 	}
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {

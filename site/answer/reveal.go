@@ -87,9 +87,9 @@ func checkReveal(a *concordat.RevealAsk) error {
 	for i, p := range a.Passages {
 		switch {
 		case p.Span.Start < 0 || p.Span.End <= p.Span.Start || p.Span.End > math.MaxInt32:
-			return fmt.Errorf("passage %d is %d to %d: %w", i, p.Span.Start, p.Span.End, concordat.ErrInvalid)
+			return fmt.Errorf("passage %d, from %d to %d: %w", i, p.Span.Start, p.Span.End, concordat.ErrInvalid)
 		case len(p.Text) > maxPassageText || !utf8.ValidString(p.Text):
-			return fmt.Errorf("passage %d: %w: text of %d bytes, or not UTF-8", i, concordat.ErrInvalid, len(p.Text))
+			return fmt.Errorf("passage %d: %w: its text (%d bytes) is too long or is not UTF-8", i, concordat.ErrInvalid, len(p.Text))
 		}
 	}
 	return nil
@@ -117,8 +117,8 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 		close := slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Distance <= openGate && h.Span.Overlaps(sp) })
 		if !close || !slices.Equal(clip(sp, near), []concordat.Span{sp}) || !compare.StartsRune(k.text, sp.Start) ||
 			!compare.StartsRune(k.text, sp.End) || len(p.Text) > sp.Len()*3/2+sentenceLetters {
-			return refuse(concordat.ReasonGate, "passage %d is not shown: no sentence of it matches closely, it is not part of the text, or it is "+
-				"much shorter than the text sent", i)
+			return refuse(concordat.ReasonGate, "passage %d is not shown: none of its sentences matches closely, it is not part of the text, "+
+				"or it is much shorter than the text sent", i)
 		}
 	}
 	return nil
@@ -233,7 +233,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 		return store.Disclosure{}, err
 	}
 	if pending >= maxPending {
-		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests are waiting for a person", pending)
+		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests are still waiting for a decision", pending)
 	}
 	if err := s.look(ctx, k, a); err != nil {
 		return store.Disclosure{}, err
@@ -292,8 +292,8 @@ const MaxWords = 10_000
 
 // Errors about the message to a partner.
 var (
-	ErrNoWords   = fmt.Errorf("the partner is told the reason, so write a few words: %w", concordat.ErrInvalid)
-	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
+	ErrNoWords   = fmt.Errorf("the partner is told the reason, so give one: %w", concordat.ErrInvalid)
+	ErrLongWords = fmt.Errorf("the reason told to the partner may have at most %d bytes: %w", MaxWords, concordat.ErrInvalid)
 )
 
 // Decide grants or refuses a pending request, and sends the partner the decision with a message, which is mandatory for a refusal
@@ -379,7 +379,7 @@ func (s *Requests) Asked(ctx context.Context, id string) (store.Disclosure, []st
 		return d, nil, err
 	}
 	if d.Direction != store.DisclosureIn {
-		return d, nil, fmt.Errorf("disclosure %s: %w: its text is at %s", id, concordat.ErrInvalid, d.Partner)
+		return d, nil, fmt.Errorf("disclosure %s: %w: its text is held by %s", id, concordat.ErrInvalid, d.Partner)
 	}
 	if d, err = s.expire(ctx, d); err != nil {
 		return d, nil, err

@@ -69,7 +69,7 @@ func (r *round) leads(ctx context.Context) {
 		r.saidOfLeads(refusedLeads(refusal.Reason))
 	default:
 		r.fw.s.lied(ctx, r.answer.site, err)
-		r.fw.s.o.Logger.Warn("partner did not answer about leads", "site", r.answer.site, "err", err)
+		r.fw.s.o.Logger.Warn("partner did not answer the request for leads", "site", r.answer.site, "err", err)
 		r.saidOfLeads(concordat.LeadsFailed)
 	}
 }
@@ -262,7 +262,7 @@ func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte
 		err = r.putAsk(ctx, a.Job, salt, asked)
 	}
 	if err != nil {
-		r.fault = fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
+		r.fault = fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
 		return r.fault
 	}
 	for i := range r.answer.consulted {
@@ -305,12 +305,12 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 		}
 	}
 	if len(a.Cells) == 0 && len(t.Documents) > 0 {
-		return bad("documents, although there was no question")
+		return bad("it names documents although no question was asked")
 	}
 	told := map[concordat.Handle]bool{}
 	for _, d := range t.Documents {
 		if told[d.Handle] {
-			return bad("the same document twice")
+			return bad("it names the same document twice")
 		}
 		told[d.Handle] = true
 		end := 0
@@ -391,7 +391,7 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 // same errors as Reveal.
 func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
 	if o.Partner == nil {
-		return nil, fmt.Errorf("reveal a lead: %w: no partner", concordat.ErrInvalid)
+		return nil, fmt.Errorf("reveal a lead: %w: no partner is given", concordat.ErrInvalid)
 	}
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
@@ -405,7 +405,7 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 	for _, number := range numbers {
 		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == number })
 		if i < 0 || f.PartnerLeads[i].Source.Site != o.Partner.Site() {
-			return nil, fmt.Errorf("lead %s: %w: it is not one of %s's", number, concordat.ErrInvalid, o.Partner.Site())
+			return nil, fmt.Errorf("lead %s: %w: it does not point to a document of %s", number, concordat.ErrInvalid, o.Partner.Site())
 		}
 		l := &f.PartnerLeads[i]
 		if l.Outcome != "" || slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {

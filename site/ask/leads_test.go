@@ -40,8 +40,8 @@ func lineOf(t *testing.T, f *report.Findings) concordat.Consulted {
 	return f.Consulted[i]
 }
 
-// TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text. Once the partner has
-// shown its places, with a person's consent, they are compared and listed among the leads, but do not count towards a share.
+// TestLeadsOfPartners: a partner's document that says the same thing in other words is shown as possible, without text. Once the partner
+// has shown its places, with a person's consent, they are compared and listed among the leads, but do not count towards a share.
 func TestLeadsOfPartners(t *testing.T) {
 	o := sitetest.NewLeadsOwner(t)
 	o.ShareWith(t, "theses", "north", sitetest.LeadsRule())
@@ -55,7 +55,7 @@ func TestLeadsOfPartners(t *testing.T) {
 	rep := report.Build(f, report.Rules{})
 	var text strings.Builder
 	sitetest.Must(t, report.WriteText(&text, rep))
-	if s := text.String(); !strings.Contains(s, "[P1]") || !strings.Contains(s, "6 sentences as codes of meaning") ||
+	if s := text.String(); !strings.Contains(s, "[P1]") || !strings.Contains(s, "6 sentences as meaning codes") ||
 		strings.Contains(s, "price of fish doubled") {
 		t.Errorf("in text:\n%s", s)
 	}

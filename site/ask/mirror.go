@@ -85,7 +85,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		case len(sh.Documents) > 0:
 			empty = 0
 		case empty >= maxEmptyShipments:
-			err = fmt.Errorf("%w: %d shipments in a row without a document", errGarbage, empty)
+			err = fmt.Errorf("%w: %d shipments in a row contained no documents", errGarbage, empty)
 		default:
 			empty++
 		}
@@ -126,7 +126,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 		if sh != nil {
 			got = sh.Scheme
 		}
-		return fmt.Errorf("shipment of scheme %s, want %s: %w", got, state.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("shipment uses scheme %s, want %s: %w", got, state.Scheme, concordat.ErrScheme)
 	}
 	if len(sh.Cursor) > maxCursor || len(sh.Documents) > maxShippedDocuments || sh.More && string(sh.Cursor) == string(state.Cursor) {
 		return fmt.Errorf("%w: shipment", errGarbage)
@@ -185,14 +185,14 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 // shipped returns the profile of a mirrored document. It has no text; a sentence's position is its ordinal.
 func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (*concordat.Profile, error) {
 	if len(d.Sentences) > maxShippedSentences {
-		return nil, fmt.Errorf("%w: document of %d sentences", errGarbage, len(d.Sentences))
+		return nil, fmt.Errorf("%w: a document has %d sentences", errGarbage, len(d.Sentences))
 	}
 	p := &concordat.Profile{Scheme: m.Profiler.Scheme(), Document: concordat.Document{Library: within(m), ID: HandleName(d.Handle),
 		Title: plain(d.Title, maxName), Added: d.Date}}
 	before := -1
 	for _, x := range d.Sentences {
 		if x.Ordinal <= before || x.Ordinal > 1<<30 {
-			return nil, fmt.Errorf("%w: sentences out of order", errGarbage)
+			return nil, fmt.Errorf("%w: its sentences are out of order", errGarbage)
 		}
 		before = x.Ordinal
 		p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: x.Fingerprint, Section: -1,

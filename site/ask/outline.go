@@ -47,7 +47,7 @@ func (r *round) compare(ctx context.Context) error {
 	most := cmp.Or(r.fw.o.Candidates, compare.DefaultCandidates)
 	if left := len(all) - most; left > 0 {
 		r.answer.flags = append(r.answer.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
-			Detail: fmt.Sprintf("%d more documents of site %s share a little wording with the submission; the %d closest are shown", left,
+			Detail: fmt.Sprintf("%d more documents of site %s share some wording with the submission; only the %d closest are shown", left,
 				r.answer.site, most)})
 		all = all[:most]
 	}

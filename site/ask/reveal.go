@@ -35,7 +35,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 		o.Level = concordat.ShowOverlap
 	}
 	if o.Partner == nil || o.Level != concordat.ShowOverlap && o.Level != concordat.ShowPassage {
-		return nil, fmt.Errorf("reveal at level %q: %w", o.Level, concordat.ErrInvalid)
+		return nil, fmt.Errorf("reveal: unknown level %q: %w", o.Level, concordat.ErrInvalid)
 	}
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
@@ -52,7 +52,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 		}
 		p := &f.Passages[i]
 		if p.Source.Site != o.Partner.Site() || p.SourceSpan.Len() <= 0 {
-			return nil, fmt.Errorf("passage %d: %w: it is not one of %s with a known place", i, concordat.ErrInvalid, o.Partner.Site())
+			return nil, fmt.Errorf("passage %d: %w: it has no known place in a document of %s", i, concordat.ErrInvalid, o.Partner.Site())
 		}
 		if o.Level == concordat.ShowOverlap && p.Shared != nil || p.Text != "" {
 			continue
@@ -105,7 +105,7 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 		a, err := s.revealOne(ctx, f, d, of(d.Source.Site), first)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reveal of %s: %w", d.Source, err))
-			a.disclosure.Words = "was not delivered; ask again"
+			a.disclosure.Words = "the request was not delivered; ask again"
 		}
 		answers = append(answers, a)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // errGarbage means that a partner's answer violates the protocol.
-var errGarbage = errors.New("not an answer")
+var errGarbage = errors.New("the answer breaks the protocol")
 
 // round handles one submission at one partner.
 type round struct {
@@ -95,11 +95,11 @@ func (r *round) prepare(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
+		return fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
 	}
 	withheld, err := r.fw.s.o.Store.Asks.Expose(ctx, r.answer.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
 	if err != nil {
-		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
+		return fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
 	}
 	var kept, left []int
 	for i, q := range r.chosen {

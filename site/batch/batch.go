@@ -335,7 +335,7 @@ func (e emptyFile) Error() string { return e.Cause().String() }
 
 // Cause returns the error as the cause of a member's failure.
 func (emptyFile) Cause() store.Cause {
-	return store.Cause{Code: store.CauseEmpty, Detail: "the file holds no document"}
+	return store.Cause{Code: store.CauseEmpty, Detail: "the file contains no documents"}
 }
 
 // member converts an item to a member, and returns the profile of its text if it has one.

@@ -310,7 +310,7 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA,
 			Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
 		if p.SourceSpan.Start < 0 || p.SourceSpan.End > len(source) || p.SourceSpan.Start > p.SourceSpan.End {
-			return nil, fmt.Errorf("passages with %s: %w: a span outside the text", other, concordat.ErrCorrupt)
+			return nil, fmt.Errorf("passages with %s: %w: a span lies outside the text", other, concordat.ErrCorrupt)
 		}
 		p.SourcePoints = points.Points(p.SourceSpan)
 		p.Text, p.Before, p.After = compare.Around(source, p.SourceSpan)

@@ -72,10 +72,10 @@ func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error
 func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput,
 	also func(tx *store.DB, id string) error) (string, error) {
 	if len(inputs) == 0 {
-		return "", fmt.Errorf("a batch without files: %w", concordat.ErrInvalid)
+		return "", fmt.Errorf("the batch has no files: %w", concordat.ErrInvalid)
 	}
 	if j.Threshold != 0 && !(j.Threshold > 0 && j.Threshold <= 1) {
-		return "", fmt.Errorf("threshold %v: %w: above 0, at most 1", j.Threshold, concordat.ErrInvalid)
+		return "", fmt.Errorf("threshold %v: %w: want a number above 0 and at most 1", j.Threshold, concordat.ErrInvalid)
 	}
 	if j.Rules == nil {
 		rules := b.o.Rules()

@@ -25,11 +25,11 @@ const maxEvery = 3650
 // concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > maxEvery {
-		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, maxEvery)
+		return time.Time{}, fmt.Errorf("every %d days: %w: want 0 to %d", every, concordat.ErrInvalid, maxEvery)
 	}
 	if on == "" {
 		if every == 0 {
-			return time.Time{}, fmt.Errorf("neither a number of days nor a date: %w", concordat.ErrInvalid)
+			return time.Time{}, fmt.Errorf("want a number of days or a date: %w", concordat.ErrInvalid)
 		}
 		return now.AddDate(0, 0, every), nil
 	}
@@ -152,7 +152,7 @@ func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) erro
 func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time) error {
 	round, err := strconv.Atoi(r.Due)
 	if err != nil {
-		return fmt.Errorf("round %q: %w", r.Due, concordat.ErrCorrupt)
+		return fmt.Errorf("invalid round %q: %w", r.Due, concordat.ErrCorrupt)
 	}
 	one, err := b.o.Store.Batches.Batch(ctx, r.Target)
 	if err != nil {

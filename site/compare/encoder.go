@@ -142,7 +142,7 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 		return out, ctx.Err()
 	case errors.As(err, &failed):
 		out.flags = append(out.flags, concordat.Flag{Code: FlagEncoderFailed,
-			Detail: fmt.Sprintf("The leads come from the embedded table alone, which finds less: %v", err)})
+			Detail: fmt.Sprintf("The leads come from the embedded table alone, which finds fewer passages: %v", err)})
 		return out, nil
 	case err != nil:
 		return out, err
@@ -165,7 +165,7 @@ func (e *Encoder) sentFlag(sent int) []concordat.Flag {
 		return nil
 	}
 	return []concordat.Flag{{Code: FlagTextSent, Count: sent,
-		Detail: fmt.Sprintf("%d sentences of the text and of documents were sent to %s to be compared there", sent, where)}}
+		Detail: fmt.Sprintf("%d sentences of the text and of other documents were sent to %s to be compared there", sent, where)}}
 }
 
 // serverError is the error if the embedder failed.
@@ -211,7 +211,7 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		}
 		clear(vectors) // stored vectors come from another model with the same name, so request all of them again
 	}
-	return nil, sent, &serverError{errors.New("its vectors differ in length")}
+	return nil, sent, &serverError{errors.New("its vectors have different lengths")}
 }
 
 // evenly reports whether all known vectors have the same dimension.

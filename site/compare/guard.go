@@ -27,7 +27,7 @@ func (f *Fault) Error() string {
 
 // Reason returns the parts of the message for the cause of a task.
 func (*Fault) Reason() (code, detail, advice string) {
-	return "fault", "the program failed at this document", "tell the administrator; the log has the cause"
+	return "fault", "the program failed on this document", "tell the administrator; the cause is in the log"
 }
 
 // Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers, so one that triggers a bug in the program can

@@ -124,7 +124,7 @@ func TestLeadsOfLongSources(t *testing.T) {
 				t.Fatal(err)
 			}
 			words := l.FlagDetail(concordat.Flag{Code: compare.FlagLongSources,
-				Detail: "1 of the documents compared for leads are so long that only their first 4000 sentences were compared by their meaning"})
+				Detail: "1 of the documents compared for leads are so long that only their first 4000 sentences were compared by meaning"})
 			told := strings.Contains(page.String(), words) && strings.Contains(unwrapped(text.String()), unwrapped(words))
 			if told != (c.flags > 0) || l != report.English && strings.HasPrefix(words, "1 of") {
 				t.Errorf("%s: %s says %q: %v", c.name, l, words, told)

@@ -288,7 +288,7 @@ func notMeant(documents int) []concordat.Flag {
 		return nil
 	}
 	return []concordat.Flag{{Code: FlagNotMeant, Count: documents, Detail: fmt.Sprintf(
-		"%d documents were added before this site kept the cells of meaning: leads to them are found by shared words alone until an administrator completes the index under Settings",
+		"%d documents were added before this site indexed documents by meaning: leads to them are found by shared words alone until an administrator completes the index under Settings",
 		documents)}}
 }
 
@@ -300,7 +300,7 @@ func notRead(sentences int) []concordat.Flag {
 		return nil
 	}
 	return []concordat.Flag{{Code: FlagLeadsEnd, Count: sentences, Detail: fmt.Sprintf(
-		"leads were looked for in the first %d sentences; the %d after them were not compared by their meaning", meaning.MaxSentences,
+		"leads were looked for in the first %d sentences; the %d after them were not compared by meaning", meaning.MaxSentences,
 		sentences)}}
 }
 
@@ -313,7 +313,7 @@ func longSources(documents int) []concordat.Flag {
 		return nil
 	}
 	return []concordat.Flag{{Code: FlagLongSources, Count: documents, Detail: fmt.Sprintf(
-		"%d of the documents compared for leads are so long that only their first %d sentences were compared by their meaning", documents,
+		"%d of the documents compared for leads are so long that only their first %d sentences were compared by meaning", documents,
 		meaning.MaxSentences)}}
 }
 

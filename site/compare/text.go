@@ -25,7 +25,7 @@ const (
 // Check returns ErrInvalid if the channel is unknown.
 func (c Channel) Check() error {
 	if c != ChannelBoth && c != ChannelFingerprints && c != ChannelText {
-		return fmt.Errorf("channel %q: %w: want fingerprints or text, or none for both", c, concordat.ErrInvalid)
+		return fmt.Errorf("channel %q: %w: want fingerprints, text, or an empty value for both", c, concordat.ErrInvalid)
 	}
 	return nil
 }

@@ -47,9 +47,9 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	}
 	switch {
 	case m.State != "" && !slices.Contains(concordat.CaseStates(), m.State):
-		return invalid("state %q", m.State)
+		return invalid("unknown state %q", m.State)
 	case !slices.Contains(concordat.CaseDecisions(), m.Decision):
-		return invalid("decision %q", m.Decision)
+		return invalid("unknown decision %q", m.Decision)
 	case m.State == "" && m.Decision == concordat.Undecided:
 		return invalid("neither a state nor a decision")
 	case len(m.Words) > concordat.MaxCaseWords:
@@ -150,7 +150,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 		case x.Source.Document == "" && x.Handle != concordat.Handle{}:
 			return nil, nil // already deleted
 		case !named(ctx, db, x.Source):
-			return nil, fmt.Errorf("case %s: %w: the alert does not name the document; keep it, or delete it by its name", x.ID,
+			return nil, fmt.Errorf("case %s: %w: the alert does not name the document; keep the document, or delete it by name", x.ID,
 				concordat.ErrInvalid)
 		}
 		t := Target{Library: x.Source.Library, Documents: []concordat.DocumentID{x.Source.Document}}

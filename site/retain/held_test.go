@@ -54,7 +54,7 @@ func TestTargets(t *testing.T) {
 		if err := c.target.Validate(); (err == nil) != c.good || err != nil && !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%s: %v, is to be taken: %v", name, err, c.good)
 		}
-		if strings.HasPrefix(name, "one more") && !strings.Contains(c.target.Validate().Error(), "of 10001 things") {
+		if strings.HasPrefix(name, "one more") && !strings.Contains(c.target.Validate().Error(), "of 10001 items") {
 			t.Errorf("%s: %v, want that there are 10001", name, c.target.Validate())
 		}
 	}

@@ -83,7 +83,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 		for i, t := range tables { // only now can the other store's snapshot be released
 			got, err := into.digest(ctx, t, nil)
 			if err == nil && got != done[i] {
-				err = fmt.Errorf("%w: %d rows with hash %s arrived of %d with %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
+				err = fmt.Errorf("%w: %d rows with hash %s arrived, but %d with hash %s were sent", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
 			}
 			if err != nil {
 				return fmt.Errorf("table %s: %w", t.name, err)

@@ -53,13 +53,13 @@ func postgresInfo(ctx context.Context, c Conn, now func() time.Time) (Info, erro
 			e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	warn(!fsync, "fsync is off: a power cut may destroy the database")
-	warn(!fullPages, "full_page_writes is off: a power cut may damage pages")
+	warn(!fsync, "fsync is off: a power cut can destroy the database")
+	warn(!fullPages, "full_page_writes is off: a power cut can damage pages")
 	warn(!checksums, "data checksums are off: damaged pages are not noticed (pg_checksums --enable)")
-	warn(super, "the role is a superuser: give the site one that owns its schema only")
+	warn(super, "the role is a superuser: give the site a role that owns nothing but its schema")
 	warn(remote && !tls, "the connection is not encrypted: add sslmode=verify-full to store.url")
 	skew := time.Duration((clock - float64(before.UnixMicro())/1e6) * 1e9)
 	warn(math.Abs(float64(skew)) > float64(maxSkew+now().Sub(before)),
-		"the server's clock differs by %s from this machine's, and claims on checks expire by the clock", skew.Round(time.Millisecond))
+		"the server's clock differs from this machine's by %s, and claims on checks expire by the clock", skew.Round(time.Millisecond))
 	return e, nil
 }

@@ -140,7 +140,7 @@ func (d *dialect) steps() ([]step, error) {
 			return nil, err
 		}
 		if strings.Contains(string(text), "+goose Down") {
-			return nil, fmt.Errorf("%s has a way down, which would be gone at once", file)
+			return nil, fmt.Errorf("%s contains statements that undo it, which would be applied at once", file)
 		}
 		out = append(out, step{version, func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, d.migration(string(text))); err != nil {

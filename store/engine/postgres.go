@@ -210,11 +210,11 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !schema.Valid:
-		return fmt.Errorf("%w: no schema of the search_path exists", concordat.ErrInvalid)
+		return fmt.Errorf("%w: none of the schemas in search_path exists", concordat.ErrInvalid)
 	case encoding != "UTF8":
 		return fmt.Errorf("%w: the database's encoding is %s, want UTF8", concordat.ErrInvalid, encoding)
 	case tables > 0 && mark.String != "Concordat":
-		return fmt.Errorf("%w: schema %s holds tables of another program", concordat.ErrInvalid, schema.String)
+		return fmt.Errorf("%w: schema %s contains another program's tables", concordat.ErrInvalid, schema.String)
 	}
 	sum := sha256.Sum256([]byte("concordat/store/" + schema.String)) // advisory locks are local to a database
 	db.lock = int64(binary.BigEndian.Uint64(sum[:8]) &^ 1)
@@ -235,7 +235,7 @@ func postgresBegin(ctx context.Context, db *DB, c Conn) error {
 	err := c.Row(ctx, `SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`).Scan(&size)
 	if err == nil && size > db.maxBytes {
-		return fmt.Errorf("%w: the tables have %d bytes, at most %d", concordat.ErrDiskFull, size, db.maxBytes)
+		return fmt.Errorf("%w: the tables have %d bytes, but at most %d are allowed", concordat.ErrDiskFull, size, db.maxBytes)
 	}
 	if err == nil {
 		db.measured = time.Now()

@@ -178,7 +178,7 @@ func (db *DB) checkOwner(ctx context.Context) error {
 		return nil
 	}
 	if tables > 0 || id != 0 {
-		return fmt.Errorf("%w: a database of another program", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the database belongs to another program", concordat.ErrInvalid)
 	}
 	return nil
 }

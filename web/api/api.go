@@ -315,7 +315,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 func allowed(v *pages.Visitor, o *huma.Operation) error {
 	roles, ok := o.Metadata[rolesKey].([]store.Role)
 	if ok && !slices.Contains(roles, v.Role) {
-		return fmt.Errorf("%w: %s is not for the role %s", concordat.ErrRefused, o.OperationID, v.Role)
+		return fmt.Errorf("%w: the role %[3]s may not use %[2]s", concordat.ErrRefused, o.OperationID, v.Role)
 	}
 	return nil
 }
@@ -373,7 +373,7 @@ func (w api) callerToken(r *http.Request, scope string) (*pages.Visitor, store.T
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
 	case inAddress && len(t.Scopes) > 1: // other servers may log addresses and thus the token
-		return nil, t, fmt.Errorf("%w: a token in an address must have the scope %q alone", concordat.ErrRefused, scope)
+		return nil, t, fmt.Errorf("%w: a token in an address must have no scope other than %q", concordat.ErrRefused, scope)
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: auditors cannot submit documents", concordat.ErrRefused)
 	}

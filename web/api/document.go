@@ -53,11 +53,11 @@ func document(a huma.API) ([]byte, error) {
 	}
 	components, ok := doc["components"].(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("no components")
+		return nil, fmt.Errorf("the document has no components")
 	}
 	schemas, ok := components["schemas"].(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("no schemas")
+		return nil, fmt.Errorf("the document has no schemas")
 	}
 	defs, _ := rep["$defs"].(map[string]any)
 	for _, key := range []string{"$defs", "$schema", "$id"} {

@@ -330,7 +330,7 @@ type apiReplayInput struct {
 func (w adminAPI) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplayedOutput, error) {
 	b := in.Body
 	if !b.To.IsZero() && b.To.Before(b.From) {
-		return nil, fmt.Errorf("%w: it ends before it begins", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: the period ends before it begins", concordat.ErrInvalid)
 	}
 	return w.replayed(ctx, in.ID, store.Replay{State: b.State, From: b.From, To: b.To})
 }

@@ -132,7 +132,7 @@ func TestOpenAPIAccess(t *testing.T) {
 			if method != "delete" && o.OperationID != "new-link" { // others change nothing, since there is no such object or no body
 				for role, p := range programs {
 					code, detail := ask(p)
-					refused := code == http.StatusForbidden && (strings.Contains(detail, "is not for the role") ||
+					refused := code == http.StatusForbidden && (strings.Contains(detail, "may not use") ||
 						strings.Contains(detail, "auditors cannot submit"))
 					if want := !slices.Contains(o.Roles, role); refused != want {
 						t.Errorf("%s as %s: %d %s; the roles are %v", o.OperationID, role, code, detail, o.Roles)

@@ -140,7 +140,7 @@ func (c ConditionInput) revision() (int, error) {
 	s, ok2 := strings.CutSuffix(s, `"`)
 	n, err := strconv.Atoi(s)
 	if !ok || !ok2 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: If-Match %q is not an ETag of rules", web.ErrRevision, c.IfMatch)
+		return 0, fmt.Errorf("%w: If-Match %q is not the ETag of a set of rules", web.ErrRevision, c.IfMatch)
 	}
 	return n, nil
 }
@@ -220,7 +220,7 @@ func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutp
 		return nil, fmt.Errorf("%w: want a source or a passage", concordat.ErrInvalid)
 	}
 	if s := in.Body.Source; s != nil && strings.TrimSpace(string(s.Site)) == "" {
-		return nil, fmt.Errorf("%w: the source names no site", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: the source does not name its site", concordat.ErrInvalid)
 	}
 	return w.reviseRules(ctx, v, in.ID, func(r *reviewed, f url.Values) error {
 		what := "include-"

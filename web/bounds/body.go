@@ -31,7 +31,7 @@ const (
 )
 
 // ErrSlow rejects a request whose body arrives too slowly.
-var ErrSlow = errors.New("the body of the request came too slowly")
+var ErrSlow = errors.New("the request body arrived too slowly")
 
 // Body reads the body of a request to an operation and rejects a body that would cost more to process than its size justifies. The
 // validator reports each fault separately, so its input must be small. Body also rejects null where the schema does not allow it. It
@@ -47,7 +47,7 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 	case errors.As(err, new(*http.MaxBytesError)):
 		return err
 	case err != nil:
-		return fmt.Errorf("%w: the body of the request ends too early", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the request body is incomplete", concordat.ErrInvalid)
 	}
 	if err := r.Body.Close(); err != nil {
 		return err
@@ -101,16 +101,16 @@ func checkJSON(b []byte) error {
 			in.key = true // a key follows this value
 		}
 		if values++; values > maxValues {
-			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, maxValues)
+			return fmt.Errorf("body: %w: it contains more than %d values", concordat.ErrInvalid, maxValues)
 		}
 		switch t := t.(type) {
 		case json.Number:
 			if len(t) > maxNumber {
-				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, maxNumber)
+				return fmt.Errorf("body: %w: a number has more than %d characters", concordat.ErrInvalid, maxNumber)
 			}
 		case json.Delim:
 			if len(open) == maxDepth {
-				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, maxDepth)
+				return fmt.Errorf("body: %w: it is nested more than %d levels deep", concordat.ErrInvalid, maxDepth)
 			}
 			c := &container{}
 			if t == '{' {
@@ -129,7 +129,7 @@ func (c *container) add(t json.Token) error {
 		return fmt.Errorf("body: %w: the key %q appears twice", concordat.ErrInvalid, Cut(name, MaxEcho))
 	}
 	if len(c.keys) == maxObjectKeys {
-		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, maxObjectKeys)
+		return fmt.Errorf("body: %w: an object has more than %d keys", concordat.ErrInvalid, maxObjectKeys)
 	}
 	c.keys[folded], c.key = true, false
 	return nil

@@ -60,7 +60,7 @@ func Query(r *http.Request, op *huma.Operation) error {
 	for _, p := range op.Parameters {
 		values, ok := given[p.Name]
 		if p.In == "query" && ok && p.Schema != nil && slices.Contains(values, "") && !takesEmpty(p.Schema) {
-			return fmt.Errorf("%s: %w: it is given without a value", p.Name, concordat.ErrInvalid)
+			return fmt.Errorf("%s: %w: the parameter has no value", p.Name, concordat.ErrInvalid)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func nulls(schemas huma.Registry, s *huma.Schema, v any, at string) error {
 		for name, of := range s.Properties {
 			item, ok := property(v, name)
 			if ok && item == nil && !nullable(schemas, of) {
-				return fmt.Errorf("%s.%s: %w: it is null; leave it out instead", at, name, concordat.ErrInvalid)
+				return fmt.Errorf("%s.%s: %w: the value is null; omit the field instead", at, name, concordat.ErrInvalid)
 			}
 			if err := nulls(schemas, of, item, at+"."+name); err != nil {
 				return err

@@ -353,12 +353,12 @@ func TestInboxRefuses(t *testing.T) {
 		"indirect": {object(r.URL+"/paper/2", ""), "[TentativeAccept Reject]", "not public"},
 		"large":    {object(r.URL+"/paper/9", r.URL+"/large.txt"), "[TentativeAccept Reject]", ""},
 		"stated":   {object(r.URL+"/paper/9", r.URL+"/bitstreams/7/content"), "[TentativeAccept Accept Announce ReviewAction]", ""},
-		"unstated": {object(r.URL+"/bitstreams/7/content", ""), "[TentativeAccept Reject]", "not read as a text: application/octet-stream"},
+		"unstated": {object(r.URL+"/bitstreams/7/content", ""), "[TentativeAccept Reject]", "cannot be read as text: application/octet-stream"},
 		"several": {func(a map[string]any) {
 			o := map[string]any{"id": r.URL + "/nowhere", "type": "Page"}
 			o["ietf:item"] = []any{map[string]any{"id": r.URL + "/picture"}, r.URL + "/gone.pdf"}
 			a["object"] = o
-		}, "[TentativeAccept Reject]", r.URL + "/picture is not read as a text: image/png. " + r.URL + "/gone.pdf cannot be read: the answer was 404 Not Found. " +
+		}, "[TentativeAccept Reject]", r.URL + "/picture cannot be read as text: image/png. " + r.URL + "/gone.pdf cannot be read: the answer was 404 Not Found. " +
 			r.URL + "/nowhere cannot be read: the answer was 404 Not Found."},
 		"blank":   {object(r.URL+"/paper/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
 		"no text": {object("urn:isbn:1", ""), "[Flag UnprocessableNotification]", "neither a text"},

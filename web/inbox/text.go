@@ -91,7 +91,7 @@ func (d *Inbox) at(ctx context.Context, n store.Notification, address, media str
 		return j, 0, err
 	}
 	if len(items) == 0 {
-		return j, 0, refuse("The page %s links to no text.", address)
+		return j, 0, refuse("The page %s does not link to a text.", address)
 	}
 	return d.first(items[:min(len(items), maxTried)], func(t thing) (site.Job, int64, error) { return d.at(ctx, n, t.ID, t.Media, false) })
 }
@@ -154,7 +154,7 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j s
 		media = stated
 	}
 	if !oai.IsText(media, r.Name) && !oai.IsText("", r.Name) {
-		return j, 0, refuse("%s is not read as a text: %s.", r.URL, cmp.Or(media, "its kind is unknown"))
+		return j, 0, refuse("%s cannot be read as text: %s.", r.URL, cmp.Or(media, "its type is unknown"))
 	}
 	if d.w.Options().Room != nil {
 		if err := d.w.Options().Room(); err != nil {

@@ -28,7 +28,7 @@ func RetryAfter(h http.Header, d time.Duration) {
 // Busy is the error for a caller that must try again later because others are ahead of it.
 type Busy struct{ Retry time.Duration }
 
-func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
+func (e *Busy) Error() string { return fmt.Sprintf("the server is too busy: try again in %s", e.Retry) }
 func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 
 // Limiter allows each key a number of calls in a window. It remembers a bounded number of keys and forgets the least recently used one

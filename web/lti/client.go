@@ -174,7 +174,7 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w: %w", u.Host, concordat.ErrUnavailable, err)
 	case len(b) > maxAnswer:
-		return nil, fmt.Errorf("%s: %w: an answer of more than %d bytes", u.Host, concordat.ErrRefused, maxAnswer)
+		return nil, fmt.Errorf("%s: %w: the response has more than %d bytes", u.Host, concordat.ErrRefused, maxAnswer)
 	}
 	if err := statusError(resp); err != nil {
 		return b, err
@@ -213,7 +213,7 @@ func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used s
 		Expires seconds `json:"expires_in"`
 	}
 	if err := json.Unmarshal(b, &got); err != nil || got.Token == "" || !strings.EqualFold(got.Type, "bearer") {
-		return "", fmt.Errorf("token: %w: an answer without a bearer token", concordat.ErrUnavailable)
+		return "", fmt.Errorf("token: %w: the response contains no bearer token", concordat.ErrUnavailable)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -300,7 +300,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		if err := statusError(resp); err != nil || resp.StatusCode != http.StatusOK {
 			_ = resp.Body.Close()
 			if err == nil {
-				err = fmt.Errorf("%s: %w: it answers %d", u.Host, concordat.ErrUnavailable, resp.StatusCode)
+				err = fmt.Errorf("%s: %w: it responded with status %d", u.Host, concordat.ErrUnavailable, resp.StatusCode)
 			}
 			return nil, resp.StatusCode == http.StatusUnauthorized, err
 		}

@@ -65,7 +65,7 @@ func (c *Client) ReadOffer(ctx context.Context, address string) (*Offer, error) 
 	}
 	i, err := url.Parse(o.Issuer)
 	if err != nil || !strings.EqualFold(i.Host, u.Host) {
-		return nil, fmt.Errorf("offer: %w: issuer %q is described at %s", concordat.ErrRefused, o.Issuer, u.Host)
+		return nil, fmt.Errorf("offer: %w: the description of issuer %q comes from another host, %s", concordat.ErrRefused, o.Issuer, u.Host)
 	}
 	if _, err := c.place(o.platform(), o.RegistrationURL); err != nil {
 		return nil, fmt.Errorf("offer: %w", err)
@@ -115,7 +115,7 @@ func (c *Client) Register(ctx context.Context, o *Offer, token string, t Tool) (
 		} `json:"https://purl.imsglobal.org/spec/lti-tool-configuration"`
 	}
 	if err := json.Unmarshal(b, &got); err != nil || got.Client == "" {
-		return nil, fmt.Errorf("register: %w: an answer without a client id", concordat.ErrInvalid)
+		return nil, fmt.Errorf("register: %w: the response contains no client ID", concordat.ErrInvalid)
 	}
 	p.ClientID = got.Client
 	if got.Tool.Deployment != "" {

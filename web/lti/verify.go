@@ -150,7 +150,7 @@ func (c *Client) platformKey(ctx context.Context, p *Platform, kid string) (*jos
 		}
 	}
 	if k == nil {
-		return nil, fmt.Errorf("message: %w: no key %.100q at %s", concordat.ErrRefused, kid, p.KeysURL)
+		return nil, fmt.Errorf("message: %w: there is no key %.100q at %s", concordat.ErrRefused, kid, p.KeysURL)
 	}
 	return k, nil
 }

@@ -118,7 +118,7 @@ func AdministrationFor(v *Visitor) Administration {
 }
 
 // ErrNoProcess is returned if the serving process does not provide the requested information.
-var ErrNoProcess = fmt.Errorf("this process does not report that: %w", concordat.ErrNotFound)
+var ErrNoProcess = fmt.Errorf("this process does not provide that information: %w", concordat.ErrNotFound)
 
 // Auditor records actions that change nothing. It is safe for concurrent use.
 type Auditor struct {

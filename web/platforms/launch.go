@@ -72,7 +72,7 @@ func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState)
 // message returns the platform's message after verifying it.
 func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, browser string, f url.Values) (*lti.Message, error) {
 	if !websession.EqualText(websession.HashText(browser), s.Browser) {
-		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
+		return nil, fmt.Errorf("launch: %w: it was begun in another browser", concordat.ErrRefused)
 	}
 	if e := f.Get("error"); e != "" {
 		return nil, fmt.Errorf("launch: %w: the platform says %.100q", concordat.ErrRefused, e)
@@ -82,9 +82,9 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, 
 	case err != nil:
 		return nil, err
 	case !websession.EqualText(m.Nonce, s.Nonce):
-		return nil, fmt.Errorf("launch: %w: another nonce", concordat.ErrRefused)
+		return nil, fmt.Errorf("launch: %w: the nonce does not match", concordat.ErrRefused)
 	case s.Deployment != "" && s.Deployment != m.Deployment:
-		return nil, fmt.Errorf("launch: %w: begun for deployment %q, came for %q", concordat.ErrRefused, s.Deployment, m.Deployment)
+		return nil, fmt.Errorf("launch: %w: it was begun for deployment %q but arrived for %q", concordat.ErrRefused, s.Deployment, m.Deployment)
 	}
 	return m, nil
 }
@@ -117,7 +117,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 		}
 		to = "/lti/configure?key=" + key
 	default:
-		return fmt.Errorf("launch: %w: message type %q", concordat.ErrInvalid, m.Type)
+		return fmt.Errorf("launch: %w: unexpected message type %q", concordat.ErrInvalid, m.Type)
 	}
 	secret := rand.Text()
 	detail := map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment, "context": s.Context, "teacher": s.Teacher}
@@ -149,7 +149,7 @@ type pendingChoice struct {
 
 func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (string, error) {
 	if !s.Teacher {
-		return "", fmt.Errorf("configure: %w: not a teacher", concordat.ErrRefused)
+		return "", fmt.Errorf("configure: %w: only a teacher may do this", concordat.ErrRefused)
 	}
 	one := pendingChoice{Platform: s.Platform, Context: s.Context, Processor: m.Custom[customProcessor]}
 	if m.Type == lti.TypeDeepLinking {
@@ -157,7 +157,7 @@ func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (
 			return "", fmt.Errorf("configure: %w: the platform accepts no %s here", concordat.ErrInvalid, lti.ItemProcessor)
 		}
 		if u, err := url.Parse(m.DeepLinking.ReturnURL); err != nil || !platformOf(s.platform).Serves(u) {
-			return "", fmt.Errorf("configure: %w: answer to %q", concordat.ErrRefused, m.DeepLinking.ReturnURL)
+			return "", fmt.Errorf("configure: %w: the response would go to %q, which does not belong to the platform", concordat.ErrRefused, m.DeepLinking.ReturnURL)
 		}
 		if err := d.subscribe(ctx, s, m); err != nil {
 			return "", err
@@ -197,7 +197,7 @@ func (d *Tool) pending(ctx context.Context, s *session, key string) (one pending
 		err = json.Unmarshal([]byte(data), &one)
 	}
 	if err == nil && (!s.Teacher || one.Platform != s.Platform || one.Context != s.Context) {
-		err = fmt.Errorf("configure: %w: of another launch", concordat.ErrRefused)
+		err = fmt.Errorf("configure: %w: the form belongs to another launch", concordat.ErrRefused)
 	}
 	return one, err
 }
@@ -284,7 +284,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 		return err
 	}
 	if one.Processor == "" {
-		return fmt.Errorf("configure: %w: the platform does not say which activity", concordat.ErrInvalid)
+		return fmt.Errorf("configure: %w: the platform does not name the activity", concordat.ErrInvalid)
 	}
 	context := s.Context
 	if one.Message != nil {

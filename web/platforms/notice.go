@@ -56,7 +56,7 @@ func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil || len(body.Notices) == 0 || len(body.Notices) > maxNotices {
 		d.w.Options().Logger.Info("notice refused", "error", err, "notices", len(body.Notices))
-		http.Error(rw, "want notices", http.StatusBadRequest)
+		http.Error(rw, "the request contains no notices", http.StatusBadRequest)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
@@ -93,7 +93,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 		return err
 	}
 	if m.Notice == nil || m.Notice.Type == "" {
-		return fmt.Errorf("notice: %w: not one", concordat.ErrInvalid)
+		return fmt.Errorf("notice: %w: the message is not a notice", concordat.ErrInvalid)
 	}
 	if m.Notice.Type != lti.NoticeSubmission {
 		d.w.Options().Logger.Info("notice", "platform", p.ID, "type", m.Notice.Type)
@@ -102,7 +102,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	var assets []store.LTIAsset
 	for _, a := range m.Assets {
 		if a.ID == "" || a.URL == "" || m.ReportURL == "" {
-			return fmt.Errorf("notice: %w: a file without a name, or no place for its report", concordat.ErrInvalid)
+			return fmt.Errorf("notice: %w: a file has no ID or no address, or there is no address for its report", concordat.ErrInvalid)
 		}
 		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment,
 			Context:  contextOf(m),
@@ -137,7 +137,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 			return p, nil
 		}
 	}
-	return store.LTIPlatform{}, fmt.Errorf("notice: %w: of issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
+	return store.LTIPlatform{}, fmt.Errorf("notice: %w: it is from issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
 }
 
 // digestOf converts a SHA-256 digest from base64 to hexadecimal, or returns "" if the text is not such a digest.

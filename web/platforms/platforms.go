@@ -156,7 +156,7 @@ func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 	f := r.Form
 	p, err := d.issuer(r.Context(), f.Get("iss"), f.Get("client_id"))
 	if err == nil && (f.Get("login_hint") == "" || len(f.Get("login_hint"))+len(f.Get("lti_message_hint")) > 32<<10) {
-		err = fmt.Errorf("login_hint: %w", concordat.ErrInvalid)
+		err = fmt.Errorf("login_hint is missing or too long: %w", concordat.ErrInvalid)
 	}
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)
@@ -174,7 +174,7 @@ func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlat
 	case err != nil:
 		return store.LTIPlatform{}, err
 	case len(all) != 1:
-		return store.LTIPlatform{}, fmt.Errorf("%d platforms of issuer %q and client %q: %w", len(all), issuer, client, concordat.ErrRefused)
+		return store.LTIPlatform{}, fmt.Errorf("%d platforms match issuer %q and client %q: %w", len(all), issuer, client, concordat.ErrRefused)
 	}
 	return all[0], nil
 }

@@ -112,11 +112,11 @@ func (s *Stock) Read(file string) (*Stock, error) {
 		}
 		kind, _, _ := strings.Cut(strings.TrimSpace(head), "\t")
 		if !slices.Contains(kinds, Kind(kind)) {
-			return nil, fmt.Errorf("line %d: kind %q of an entry, want declaration, licence, notice, method or own: %w", n, kind, concordat.ErrInvalid)
+			return nil, fmt.Errorf("line %d: entry of kind %q, want declaration, licence, notice, method or own: %w", n, kind, concordat.ErrInvalid)
 		}
 	}
 	if len((&Stock{}).With(file).grams) == 0 {
-		return nil, fmt.Errorf("holds no sentence of %d words: %w", gramWords, concordat.ErrInvalid)
+		return nil, fmt.Errorf("contains no sentence of at least %d words: %w", gramWords, concordat.ErrInvalid)
 	}
 	return s.With(file), nil
 }

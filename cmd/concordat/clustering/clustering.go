@@ -13,13 +13,13 @@ func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "cluster", Short: "Spread the site over several machines", Args: cobra.NoArgs,
 		Long: `A site on several machines keeps each document on some of them, answers while one is down, and loses no
-acknowledged document while one copy is left. The machines agree through a coordinator.
+acknowledged document as long as one copy is left. The machines agree through a coordinator.
 
   concordat init --store postgres://...                                        on the first machine
   concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator URL
   concordat serve
-  concordat cluster token b                                                    there too
-  concordat --data DIR cluster join TOKEN --listen 10.0.0.2:8422               on the second one
+  concordat cluster token b                                                    on the first machine
+  concordat --data DIR cluster join TOKEN --listen 10.0.0.2:8422               on the second machine
   concordat --data DIR serve
   concordat cluster balance --wait
 

@@ -29,12 +29,12 @@ func (a *commands) clusterForce() *cobra.Command {
 				case w.Seen.Leads(s.State):
 					return cli.Usagef("shard %s has a master, %s: there is nothing to force", id, s.ISR[0])
 				}
-				a.Say("shard %s: the nodes in sync were %s; %s becomes master with what it has", id, NodeNames(s.ISR), node)
+				a.Say("shard %s: the nodes in sync were %s; %s becomes master with the documents that it has", id, NodeNames(s.ISR), node)
 				if dry {
 					return nil
 				}
 				if !yes {
-					return cli.Usagef("documents that only the others have would be lost: repeat with --lose-documents to accept that")
+					return cli.Usagef("documents that only the other nodes have would be lost; to accept that, repeat the command with --lose-documents")
 				}
 				t, err := o.Trust()
 				if err != nil {

@@ -40,7 +40,7 @@ func (a *commands) clusterInit() *cobra.Command {
 					return err
 				}
 				if len(held) > 0 && cmd.Flags().Changed("shards") && shards != len(held) {
-					return cli.Usagef("--shards %d: the restored index has %d, which cannot be changed", shards, len(held))
+					return cli.Usagef("--shards %d: the restored index has %d shards, and their number cannot be changed", shards, len(held))
 				}
 				if len(held) > 0 {
 					shards = len(held)
@@ -64,8 +64,8 @@ func (a *commands) clusterInit() *cobra.Command {
 	f.StringVar(&listen, "listen", "", "host:port to listen on for other machines")
 	f.StringVar(&address, "address", "", "host:port where other machines reach it (default: --listen)")
 	f.StringVar(&url, "coordinator", "", "address of the coordinator")
-	f.IntVar(&shards, "shards", 8, "number of shards, 1 to 256; cannot be changed")
-	f.IntVar(&copies, "copies", 3, "copies of each shard")
+	f.IntVar(&shards, "shards", 8, "number of shards, 1 to 256; it cannot be changed later")
+	f.IntVar(&copies, "copies", 3, "number of copies of each shard")
 	f.BoolVar(&dry, "dry-run", false, "show what would be done")
 	return c
 }

@@ -32,8 +32,8 @@ type joining struct {
 func (a *commands) clusterJoin() *cobra.Command {
 	var j joining
 	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine a node of a cluster", Args: cobra.ExactArgs(1),
-		Long: `Join turns an empty folder into a node: from the node that made the token it fetches the
-configuration, the files that it names, and the site's keys. Then start concordat serve, as on the other nodes.
+		Long: `Join turns an empty folder into a node. It fetches the configuration, the files named in it, and the
+site's keys from the node that made the token. Then start concordat serve, as on the other nodes.
 
 Addresses default to those of the other node. concordat cluster token names what the site deliberately keeps
 outside its folder, such as a passphrase in an environment variable; copy that here yourself.`,
@@ -57,7 +57,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 		return cli.Usagef("--listen is required")
 	}
 	if t.Store != "" && j.store == "" {
-		return cli.Usagef("%s. To try a cluster on one machine: --store %s. The token was not used", FileStoreAdvice(t.Store), t.Store)
+		return cli.Usagef("%s. To try a cluster on one machine, give --store %s. The token was not used", FileStoreAdvice(t.Store), t.Store)
 	}
 	if t.Store == "" && j.store != "" {
 		return cli.Usagef("--store: the site's store is a database, which this node uses too. The token was not used")

@@ -30,7 +30,7 @@ cluster's authority. Its disk still holds the site's texts.`,
 				return a.removeNode(cmd.Context(), o, w, coord.NodeID(args[0]), dry, lose)
 			})
 		}}
-	c.Flags().BoolVar(&dry, "dry-run", false, "show whether it could be removed")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the node could be removed")
 	c.ValidArgsFunction = a.completeNodes(0)
 	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the only node with the authority's key, after which no node can join")
 	return c

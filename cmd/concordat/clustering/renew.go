@@ -19,7 +19,7 @@ func (a *commands) clusterRenew() *cobra.Command {
 	var dry bool
 	c := &cobra.Command{Use: "renew", Short: "Renew this machine's certificate in the cluster", Args: cobra.NoArgs,
 		Long: `Renew fetches a new certificate from the node that has the key of the cluster's authority,
-which must be live. A running node does so by itself when a third of the time is left.`,
+which must be live. A running node renews its own certificate when a third of its lifetime is left.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				return a.renewCertificate(cmd.Context(), o, &w.Seen, l, dry)

@@ -48,12 +48,12 @@ type rollStep struct {
 func (a *commands) clusterRestart() *cobra.Command {
 	r := &rolling{a: a}
 	c := &cobra.Command{Use: "restart [NODE...]", Short: "Restart nodes one after the other while the site keeps running",
-		Long: `Restart restarts the named nodes, or all, one after the other: other nodes take over its shards, the node
-restarts, and the next one follows once its copies are in sync again. It refuses if a shard would lose its last
-copy in sync, or the copies that writes need.
+		Long: `Restart restarts the named nodes, or all nodes, one after the other: other nodes take over a node's shards, the node
+restarts, and the next one follows once the copies of the first are in sync again. It refuses if a shard would lose
+its last copy in sync, or the copies that writes need.
 
-A node under systemd or in a container ends and is restarted by its service manager. For others give --command,
-which sh runs here with NODE, ADDRESS and ZONE in its environment, for example
+A node under systemd or in a container ends and is restarted by its service manager. For other nodes, give --command:
+sh runs it on this machine with NODE, ADDRESS and ZONE in its environment, for example
 
   concordat cluster restart --command 'ssh "$NODE" systemctl restart concordat'`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) }}
@@ -173,10 +173,10 @@ func (r *rolling) spared(n coord.NodeID) error {
 			}
 		}
 		if others == 0 {
-			return fmt.Errorf("shard %s has no copy in sync other than node %s's, so it could not be searched or changed during the restart; wait for its other copies, or add some (concordat cluster balance): %w", id, n, concordat.ErrRefused)
+			return fmt.Errorf("shard %s has no copy in sync other than the one on node %s, so it could not be searched or changed during the restart; wait for its other copies, or add some (concordat cluster balance): %w", id, n, concordat.ErrRefused)
 		}
 		if len(s.Replicas) >= 3 && others < 2 {
-			return fmt.Errorf("shard %s has one copy in sync other than node %s's, so it could not be changed during the restart; wait for its other copies: %w", id, n, concordat.ErrRefused)
+			return fmt.Errorf("shard %s has only one copy in sync other than the one on node %s, so it could not be changed during the restart; wait for its other copies: %w", id, n, concordat.ErrRefused)
 		}
 	}
 	return nil

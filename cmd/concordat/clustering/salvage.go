@@ -24,8 +24,8 @@ next to the new one, as NN.aside-1. Salvage compares such copies with the catalo
 catalogue lists with the same text and that the index lacks is added again. Documents that the catalogue does
 not list were deleted or never acknowledged, and are left out.
 
-With --export, salvage first writes every document of the copies to a file, one JSON object per line; with
---dry-run too, it does nothing else. With --remove it deletes the copies at the end. Run salvage on each machine
+With --export, salvage first writes every document of the copies to a file, one JSON object per line; combined
+with --dry-run, it does nothing else. With --remove it deletes the copies at the end. Run salvage on each machine
 that concordat cluster status names.`,
 		Example: "  concordat cluster salvage --dry-run\n  concordat cluster salvage --dry-run --export all.jsonl\n  concordat cluster salvage --remove",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ that concordat cluster status names.`,
 				return err
 			}
 			if c.Cluster.Coordinator == "" {
-				return cli.Usagef("the site has one machine, which puts no copies aside")
+				return cli.Usagef("the site runs on one machine, where no copies are put aside")
 			}
 			if export != "" {
 				if err := a.exportAsides(cmd, dir, export); err != nil {
@@ -67,7 +67,7 @@ that concordat cluster status names.`,
 			if dry {
 				verb = "would be restored"
 			}
-			a.Say("%d documents %s; %d are there, %d were replaced since, %d are not in the catalogue", out.Taken, verb, out.Present,
+			a.Say("%d documents %s; %d are already in the index, %d have been replaced since, %d are not in the catalogue", out.Taken, verb, out.Present,
 				out.Replaced, out.Unlisted)
 			if len(out.Some) > 0 {
 				a.Say("among them: %s", strings.Join(out.Some, ", "))

@@ -144,7 +144,7 @@ func (a *commands) say(l *cluster.Layout, nodes map[coord.NodeID]*nodeLine, shar
 		case n.Asked:
 			state = fmt.Sprintf("at %s, %d MiB free, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
 			if r := n.State.Reached; !n.State.Online && !r.IsZero() {
-				state += fmt.Sprintf(", without the coordinator for %s", n.State.Time.Sub(r).Round(time.Second))
+				state += fmt.Sprintf(", cut off from the coordinator for %s", n.State.Time.Sub(r).Round(time.Second))
 			}
 		case n.Live:
 			state = fmt.Sprintf("at %s, does not answer, %d MiB free at its start, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
@@ -172,7 +172,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 		}
 	}
 	if n := by["down"]; n > 0 {
-		out = append(out, fmt.Sprintf("%d of %d shards have no master: what they hold cannot be changed", n, len(shards)))
+		out = append(out, fmt.Sprintf("%d of %d shards have no master: their documents cannot be changed", n, len(shards)))
 	}
 	for _, n := range slices.Sorted(maps.Keys(nodes)) {
 		line := nodes[n]
@@ -180,7 +180,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 		case s != nil && s.Fault != "":
 			out = append(out, fmt.Sprintf("node %s: %s", n, s.Fault))
 		case s != nil && !s.Online:
-			out = append(out, fmt.Sprintf("node %s does not reach the coordinator: it answers questions and refuses changes", n))
+			out = append(out, fmt.Sprintf("node %s cannot reach the coordinator: it answers questions but refuses changes", n))
 		case s == nil && line.Live:
 			out = append(out, fmt.Sprintf("node %s is live but does not answer: %s", n, cmp.Or(line.Silent, "it was not asked")))
 		case !line.Live:

@@ -13,8 +13,8 @@ func (a *commands) clusterUpgrade() *cobra.Command {
 	r := &rolling{a: a}
 	c := &cobra.Command{Use: "upgrade [NODE...]",
 		Short: "Restart nodes one after the other with a new version",
-		Long: `Upgrade restarts nodes after the program was replaced, or with a --command that replaces it. It skips nodes that
-already have the version of --to and stops at one that comes back with another. A version that cannot work with
+		Long: `Upgrade restarts nodes after the program has been replaced, or with a --command that replaces it. It skips nodes that
+already have the version given with --to and stops at one that comes back with another. A version that cannot work with
 the running nodes refuses to start and says which versions can work with both.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.to = cmp.Or(r.to, instance.Version()); r.to == "" || r.to == "(devel)" {

@@ -28,8 +28,8 @@ func (a *commands) clusterSetCommand(z *zookeeperFlags) *cobra.Command {
 		Use: "set [KEY=VALUE...]", Short: "Change settings on all nodes",
 		Long: `Set changes configuration keys (doc/config.md) on all nodes. They override each node's file,
 and a node's environment overrides them. Running nodes apply them; set names the keys that need a restart. All
-changes of one call are made together as a new version, or not at all. With --if-version they apply only to
-that version.`,
+changes in one call are made together as a new version, or not at all. With --if-version, they are made only if
+the settings still have that version.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args)+len(unset)+len(policies) == 0 {
 				return cli.Usagef("nothing to set; see %s --help", cmd.CommandPath())
@@ -67,7 +67,7 @@ that version.`,
 	}
 	c.Flags().StringSliceVar(&unset, "unset", nil, "keys, or libraries as library/NAME, to remove")
 	c.Flags().StringToStringVar(&policies, "policy", nil, "LIBRARY=FILE: policy of a library as JSON; - is stdin")
-	c.Flags().Int64Var(&version, "if-version", 0, "change only this version")
+	c.Flags().Int64Var(&version, "if-version", 0, "make the changes only if the settings have this version")
 	return c
 }
 

@@ -21,7 +21,7 @@ func (a *commands) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show nodes, shards and versions of the configuration", Args: cobra.NoArgs,
 		Long: `Status shows what ZooKeeper knows about the site: its nodes, each shard with its master, epoch and nodes in
-sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
+sync, and the versions of the configuration. It exits with status 1 if a shard has no master.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
 				st, err := daemon.ClusterStatus(ctx, s, v)
@@ -49,7 +49,7 @@ func (a *commands) printClusterStatus(st admin.Cluster) error {
 		return err
 	}
 	if without > 0 {
-		return fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed: %w", without, len(st.Shards),
+		return fmt.Errorf("%d of %d shards have no master: their documents cannot be changed: %w", without, len(st.Shards),
 			concordat.ErrUnavailable)
 	}
 	return nil

@@ -47,7 +47,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 			return a.erase(cmd.Context(), o, reason, receipt, t)
 		})
 	}}
-	c.Flags().StringVar(&reason, "reason", "", "why; kept with the receipt")
+	c.Flags().StringVar(&reason, "reason", "", "reason, kept with the receipt")
 	c.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to, in JSON")
 	return c
 }

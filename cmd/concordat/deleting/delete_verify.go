@@ -42,7 +42,7 @@ site knows. With --document LIBRARY/ID it also checks that the receipt is about 
 			if document != "" && !names(r, document) {
 				return fmt.Errorf("%s: %w: it is not about %s", args[0], concordat.ErrNotFound, document)
 			}
-			a.Say("the receipt is as site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
+			a.Say("the receipt is unchanged since site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
 			if a.JSON {
 				return a.Line(map[string]any{"ok": true, "site": r.Site, "id": r.ID})
 			}

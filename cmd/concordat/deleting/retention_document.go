@@ -16,9 +16,9 @@ func (a *commands) retentionDocument() *cobra.Command {
 	var hidden, expires string
 	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set when a document stops being hidden, and when it is deleted",
 		Args: cobra.ExactArgs(2),
-		Long: `A hidden document counts in checks: passages that it holds are found and count. Until the date, reports show
-neither its title nor its wording, and partners learn nothing of it; then all reports show both, including
-earlier ones.`,
+		Long: `A hidden document counts in checks: its passages are found and count. Until the date, reports show neither its
+title nor its wording, and partners learn nothing about it; after that, all reports show both, including earlier
+ones.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])

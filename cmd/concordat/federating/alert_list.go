@@ -85,7 +85,7 @@ func seenPart(x store.Alert) string {
 	case x.Source.Document != "":
 		what = "a document of " + string(x.Source.Library)
 	}
-	line := fmt.Sprintf("%s was told that its check of %s finds %s", x.Partner, x.Asked.Local().Format(time.DateOnly), what)
+	line := fmt.Sprintf("%s was told that its check of %s matches %s", x.Partner, x.Asked.Local().Format(time.DateOnly), what)
 	if x.Purpose != "" {
 		line += ", purpose " + x.Purpose
 	}

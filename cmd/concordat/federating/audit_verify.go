@@ -28,8 +28,8 @@ func (a *commands) auditVerify() *cobra.Command {
 		Use: "verify", Short: "Verify the chain of the audit, here or in a partner's export",
 		Long: `Verify checks the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
 rewritten completely is consistent in itself, so only signed heads kept elsewhere reveal it. The end is compared
-with the head that the site signed last (audit.head), so missing entries are noticed. Record the hash elsewhere,
-or keep a copy of the file, in case someone can change both.
+with the head that the site signed last (audit.head), so missing entries are noticed. In case someone can change
+both the audit and audit.head, record the last hash elsewhere, or keep a copy of audit.head there.
 
   --head FILE          a head of this site that a partner kept, as audit export wrote it
   --export FILE --of SITE

@@ -30,13 +30,13 @@ func CaseCommand(s *cli.Site) *cobra.Command {
 	c := &cobra.Command{Use: "case", Short: "Settle cases that this site shares with a partner", Args: cobra.NoArgs,
 		Long: `When a partner's document matches a standing check of this site, or the other way round, both sites see one case
 with the same number. Each says where it stands (open, confirmed, cleared), and whom to call. A case is settled once
-both say the same. decide ends it for this site's own document: its text and fingerprints are deleted here, and the
-partner drops the fingerprints that it keeps; each site has a receipt.`,
+both sites agree. The command decide ends it for this site's own document: its text and fingerprints are deleted here,
+and the partner drops the fingerprints that it keeps; each site has a receipt.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.caseList(), a.caseShow(),
 		a.caseMove("confirm ID", "Say that the documents share more than they should", concordat.CaseConfirmed),
 		a.caseMove("clear ID", "Say that nothing is wrong", concordat.CaseCleared),
-		a.caseMove("reopen ID", "Withdraw what was said", concordat.CaseOpen), a.caseDecide())
+		a.caseMove("reopen ID", "Withdraw what this site said about a case", concordat.CaseOpen), a.caseDecide())
 	return c
 }
 
@@ -104,8 +104,8 @@ func (a *caseCommands) caseMove(use, short string, state concordat.CaseState) *c
 
 func caseFlags(c *cobra.Command, m *retain.CaseMove, actor *string) {
 	c.Flags().StringVar(&m.Words, "words", "", "message to the partner")
-	c.Flags().StringVar(&m.Contact, "contact", "", "whom the partner can call (default: as before)")
-	c.Flags().StringVar(actor, "as", "", "who says so (default: the user)")
+	c.Flags().StringVar(&m.Contact, "contact", "", "person whom the partner can call (default: unchanged)")
+	c.Flags().StringVar(actor, "as", "", "person who makes this statement (default: the user)")
 }
 
 func (a *caseCommands) caseDecide() *cobra.Command {

@@ -16,8 +16,8 @@ func (a *commands) exposureCommand() *cobra.Command {
 		Use:   "exposure SITE",
 		Short: "Show what a partner site has seen of this site's texts",
 		Long: `Exposure sums up, by library and form, what a partner was shown: matches (which sentences match, and titles),
-words or fingerprints (outlines and mirrors; never both of one text), edges (where literal copies begin and end,
-and the order of words of submissions), overlap (shared words), passage (text).`,
+words or fingerprints (outlines and mirrors; never both for the same text), edges (where verbatim copies begin and
+end, and the word order of submissions), overlap (shared words), passage (text).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {

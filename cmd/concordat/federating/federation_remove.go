@@ -20,7 +20,7 @@ func (a *commands) federationRemove() *cobra.Command {
 		Long: `Remove takes the sites out of the federation and makes a new secret, which they cannot fetch. Remove sites that
 leave together with one command: epochs begin at least a day apart, and one that begins less than 30 days after
 the last needs the consent of every member's administrator. The sites keep what they know of the old epoch, so
-its secret is useful until --overlap has passed.`,
+its secret remains useful until --overlap has passed.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {

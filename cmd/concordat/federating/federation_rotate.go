@@ -17,8 +17,8 @@ func (a *commands) federationRotate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rotate NAME", Short: "Begin a new epoch of a federation that this site leads",
 		Long: `Rotate makes a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the
-old epoch is served too. At most two epochs are served at once, begun at least a day apart. An epoch that begins
-less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
+old epoch is served as well. At most two epochs are served at once, and they begin at least a day apart. An epoch that
+begins less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {

@@ -21,14 +21,14 @@ import (
 func MirrorCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "mirror", Short: "Mirror the fingerprints of partners' libraries", Args: cobra.NoArgs,
-		Long: `A mirror holds the fingerprints, titles and authors of a partner's library whose owner allowed it (library share
---ship). concordat check compares with every complete mirror, without anything leaving the site.`,
+		Long: `A mirror holds the fingerprints, titles and authors of a partner's library, if its owner allows this (library share
+--ship). concordat check compares submissions with every complete mirror, without anything leaving the site.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var deadline time.Duration
 	sync := &cobra.Command{
 		Use: "sync SITE/LIBRARY", Short: "Fetch what changed in a partner's library since the last time", Args: cobra.ExactArgs(1),
 		Long: `Sync creates the mirror of a partner's library or updates it. After an interruption, repeat the
-command to continue. The mirror of a library that its owner closed is deleted.`,
+command to continue. If the owner has closed the library, its mirror is deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than 0", deadline)
@@ -117,14 +117,14 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 		a.Say("%s/%s is no longer open to this site: its mirror is deleted", who, lib)
 		return nil
 	}
-	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
+	a.Say("%s/%s, epoch %s: %s new or changed (%s), %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
 	if done.Withheld > 0 {
-		a.Say("%s not shipped from the library, because this site has word sets of the same texts: to cover all of it, name the partner in a check",
+		a.Say("%s not shipped from the library, because this site has word sets of the same texts: to cover the whole library, name the partner in a check",
 			report.Plural(done.Withheld, "document is", "documents are"))
 	}
 	if ready < 1 {
-		a.Say("the partner has fingerprints of %s of the library so far; sync again later", report.English.Percent(ready))
+		a.Say("so far, the partner has fingerprinted %s of the library; sync again later", report.English.Percent(ready))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (f *grantFlags) add(c *cobra.Command) {
 	addOutline(c, &f.outline)
 	fl.StringArrayVar(&f.budget, "budget", nil,
 		"daily limit as KIND=NUMBER, -1 for none; kinds: sentences, burst (per hour), disclosures, documents, characters")
-	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes it may ask for (default: any)")
+	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes the partner may ask for (default: any)")
 	fl.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
 	fl.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
 	c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
@@ -109,8 +109,8 @@ so that the other site can reach it.`,
 	}
 	f.add(c)
 	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long the invitation is valid")
-	c.Flags().StringVar(&note, "note", "", "note on whom it is for; stays here")
-	c.Flags().StringVar(&url, "url", "", "address of this site to put in it (default: the first on the card)")
+	c.Flags().StringVar(&note, "note", "", "note of whom the invitation is for; it stays on this site")
+	c.Flags().StringVar(&url, "url", "", "address of this site to put in the invitation (default: the first on the card)")
 	return c
 }
 
@@ -130,7 +130,7 @@ func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.
 	a.Say("%s", inv)
 	a.Say("valid once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
 	if len(grants) == 0 {
-		a.Say("it opens no library; name one with --library")
+		a.Say("the invitation opens no library; name one with --library")
 	}
 	return nil
 }

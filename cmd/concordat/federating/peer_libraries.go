@@ -32,7 +32,7 @@ func (a *commands) peerLibraries() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for it")
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the partner")
 	c.ValidArgsFunction = a.completePartners
 	return c
 }

@@ -26,7 +26,7 @@ func (a *commands) peerName() *cobra.Command {
 				}
 				if err := o.Store.Partners.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
-						return cli.Usagef("another partner is called %s", args[1])
+						return cli.Usagef("another partner is already called %s", args[1])
 					}
 					return err
 				}

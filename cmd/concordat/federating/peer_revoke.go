@@ -12,8 +12,8 @@ import (
 func (a *commands) peerRevoke() *cobra.Command {
 	c := &cobra.Command{
 		Use: "revoke SITE", Aliases: []string{"remove"}, Short: "Refuse a partner from now on and stop sharing with it",
-		Long: `Revoke takes effect with the next message. The site keeps what it has been shown, and the secrets of federations
-that it shares with this one: also remove it from those (concordat federation remove).`,
+		Long: `Revoke takes effect with the next message. The revoked site keeps what it has been shown, and the secrets of the
+federations that both sites belong to, so also remove it from those federations (concordat federation remove).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.revoke(cmd.Context(), o, args[0]) })

@@ -40,9 +40,9 @@ At level overlap the partner says at once which of these words its document also
 shows its own words once a person there agrees; until then the request is pending, and --refresh asks for its
 state.
 
-P1, P2 and so on are documents of partners that may say the same in other words. With --level passage their
-places are requested, without sending anything of the submission. Once shown, they are compared and become leads
-or disappear.`,
+P1, P2 and so on are partners' documents that may say the same thing in other words. With --level passage, reveal
+asks for the places concerned, and sends nothing of the submission. Once shown, each place is compared with the
+submission, and becomes a lead or disappears.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.refresh && len(args) != 1:

@@ -76,15 +76,15 @@ Each level includes those before it: exists (that something matches), counts (ho
 sentences, title, author, date, contact), overlap (shared words), passage (the text, once a person
 approves the request; see concordat disclosure).
 
-A partner that holds the key of its federation can test guesses against what it is shown, and name about 43 % of
+A partner that holds the key of its federation can test guesses against what it is shown, and identify about 43 % of
 the content words behind a fingerprint or a word set: see doc/federation.md.
 
---leads, at level metadata and above, also answers which documents may say the same in other words. A member
-with a dictionary of sentences can search the library that way: see doc/security.md.`,
+With --leads, at level metadata and above, the partner also learns which documents may say the same thing in other
+words. A member with a dictionary of sentences can search the library that way: see doc/security.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.with == "" {
-				return cli.Usagef("--with names no site")
+				return cli.Usagef("--with is missing: name a partner site")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
@@ -122,31 +122,31 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
 		"the most that is shown: nothing, exists, counts, metadata, overlap or passage")
 	addOutline(c, &f.outline)
-	fs.BoolVar(&f.edges, "edges", true, "compare the order of words of literal copies, to find their exact ends")
-	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose it may be asked for (repeatable; default any)")
-	fs.IntVar(&f.closeness, "closeness", 0, "maximum distance of a match, in bits; 0: the scheme's")
+	fs.BoolVar(&f.edges, "edges", true, "compare word order in verbatim copies to find exactly where they end")
+	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which the partner may ask (repeatable; default any)")
+	fs.IntVar(&f.closeness, "closeness", 0, "maximum distance of a match, in bits; 0: that of the scheme")
 	fs.IntVar(&f.matches, "k-match", d.Matches, "sentences that must match before a document is named")
-	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "sentences that may be asked about in a day; -1: no limit")
-	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "sentences that may be asked about in an hour; -1: no limit")
-	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "matching sentences shown in a day; -1: no limit")
-	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents named in a day; -1: no limit")
-	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown in a day; -1: no limit")
-	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened in a year, or 5 % of it; -1: no limit")
+	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "sentences that the partner may ask about per day; -1: no limit")
+	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "sentences that the partner may ask about per hour; -1: no limit")
+	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "matching sentences shown per day; -1: no limit")
+	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents named per day; -1: no limit")
+	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown per day; -1: no limit")
+	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened per year, or 5 % of the document if that is more; -1: no limit")
 	fs.IntVar(&f.limits.Units, "units", d.Limits.Units,
-		"sentences around matches shown in outlines of one document in a year, or a quarter of it; -1: no limit")
-	fs.BoolVar(&f.leads, "leads", false, "answer questions by meaning: which documents may say the same in other words")
-	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that may be asked about in a day; -1: no limit")
+		"sentences around matches shown in outlines of one document per year, or a quarter of the document if that is more; -1: no limit")
+	fs.BoolVar(&f.leads, "leads", false, "answer questions by meaning: which documents may say the same thing in other words")
+	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that the partner may ask about per day; -1: no limit")
 	fs.IntVar(&f.limits.LeadSentences, "lead-sentences", d.Limits.LeadSentences,
-		"sentences named as possible leads in a day; -1: no limit")
+		"sentences named as possible leads per day; -1: no limit")
 	fs.IntVar(&f.limits.LeadDocuments, "lead-documents", d.Limits.LeadDocuments,
-		"documents named as possible leads in a day; -1: no limit")
+		"documents named as possible leads per day; -1: no limit")
 	fs.StringVar(&f.embargo, "embargo", "", "answer nothing before this date, YYYY-MM-DD")
 	fs.StringVar(&f.expires, "expires", "", "answer nothing from this date on, YYYY-MM-DD")
 	fs.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
 	fs.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
-	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "leave out documents by authors whom the asker names")
+	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "leave out documents by the authors that the partner names")
 	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
-		"days that a request for a passage waits, and that a granted one can be read")
+		"number of days for which a request for a passage waits, and for which an approved passage can be read")
 	fs.StringVar(&f.contact, "contact", "", "contact for the partner's people")
 }
 

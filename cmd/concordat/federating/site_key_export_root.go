@@ -23,8 +23,8 @@ func (a *commands) keyExportRoot() *cobra.Command {
 		Use: "export-root FILE", Short: "Write the root key to a file and remove it from the keystore",
 		Long: `The root key signs the site's cards and nothing else. Whoever has it can act as the site;
 without it, the site loses its identity when its last card expires, after at most 90 days. Export-root writes
-it to FILE, encrypted with a separate passphrase. Move the file to a medium that is kept offline, and a second copy
-elsewhere. Later, give it to site card and site key rotate with --root FILE.`,
+it to FILE, encrypted with a separate passphrase. Move the file to a medium that is kept offline, and keep a second
+copy elsewhere. Later, give it to site card and site key rotate with --root FILE.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {

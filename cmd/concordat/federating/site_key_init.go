@@ -19,12 +19,12 @@ func (a *commands) keyInit() *cobra.Command {
 	var passphrase, keep bool
 	c := &cobra.Command{
 		Use: "init", Short: "Set how the keystore opens, and create missing keys",
-		Long: `A new site has a root key, working keys and the keystore that holds them; an older one gets them when it is next
-served, or by this command. The keys stay the same.
+		Long: `A new site has a root key, working keys and the keystore that holds them; an older site gets them when it is next
+served, or when this command is run. Existing keys stay the same.
 
 The keystore opens with a passphrase (--passphrase) or a key file. By default the key file is ` + instance.KeyFileName + `
 next to the keystore, so whoever copies the whole folder has the keys. Name another place with --key-file, and
-tell later commands with ` + instance.KeyFileVariable + `. An existing keystore opens from then on with what you name.
+tell later commands with ` + instance.KeyFileVariable + `. From then on, an existing keystore opens with what you name.
 
 A site that has lost its keystore starts again with --root FILE, its exported root key: it keeps its identity
 and its partners, which fetch the new card within a day. A keystore that does not open is moved aside. Secrets
@@ -103,7 +103,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 // warnKeyFile warns that the other nodes of a site need the key file.
 func (a *commands) warnKeyFile(o *instance.Instance, keyFile string) {
 	if o.Clustered() && keyFile != "" && !a.JSON {
-		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
+		a.Warn("the other nodes also need %s: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
 	}
 }
 

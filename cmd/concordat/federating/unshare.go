@@ -17,7 +17,7 @@ func (a *commands) unshareCommand() *cobra.Command {
 		Use: "unshare LIBRARY --with SITE", Short: "Stop sharing a library with a partner site", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if with == "" {
-				return cli.Usagef("--with names no site")
+				return cli.Usagef("--with is missing: name a partner site")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])

@@ -45,7 +45,7 @@ func (a *commands) add() *cobra.Command {
 interface, of a ResourceSync description or list, or of a folder: file:///srv/theses.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {
-				return cli.Usagef("--library names no library")
+				return cli.Usagef("--library is missing: name a library")
 			}
 			spec.URL, spec.Library = args[0], concordat.LibraryID(library)
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
@@ -77,7 +77,7 @@ interface, of a ResourceSync description or list, or of a folder: file:///srv/th
 	f.StringVar(&spec.ID, "name", "", "name of the source (default: from the address)")
 	f.StringVar(&spec.Kind, "kind", "", "oai or resourcesync (default: by the address)")
 	f.StringVar(&spec.Set, "set", "", "set of the repository (default: all records)")
-	f.StringVar(&spec.Format, "format", "", "format of metadata, such as oai_dc (default: the one that says most about texts)")
+	f.StringVar(&spec.Format, "format", "", "format of metadata, such as oai_dc (default: the one that gives the most information about texts)")
 	f.DurationVar(&spec.Every, "every", 24*time.Hour, "time between two runs; 0: only on request")
 	f.StringVar(&spec.Withdrawn, "withdrawn", store.HarvestDelete, "documents that the source withdraws: delete or keep")
 	return c
@@ -147,8 +147,8 @@ func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 func (a *commands) run() *cobra.Command {
 	var whole bool
 	c := &cobra.Command{Use: "run NAME", Short: "Read a source now", Args: cobra.ExactArgs(1),
-		Long: `Run reads a source now. If the server is running, the server does so. With --whole it lists
-everything again, and removes what the source no longer lists, however much that is.`,
+		Long: `Run reads a source now. If the server is running, the server does the reading. With --whole
+it lists everything again, and removes what the source no longer lists, however much that is.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.runSource(cmd.Context(), o,
@@ -204,7 +204,7 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 
 func (a *commands) records() *cobra.Command {
 	var state string
-	c := &cobra.Command{Use: "records NAME", Short: "List the records of a source, and why a text is missing", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "records NAME", Short: "List the records of a source, and say why a text is missing", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if state != "" && !slices.Contains(store.HarvestRecordStates, store.HarvestRecordState(state)) {
 				return cli.Usagef("--state %s: want one of %v", state, store.HarvestRecordStates)

@@ -74,7 +74,7 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 	}
 	if len(asked) == 0 {
 		end()
-		return nil, cli.Usagef("--partner: nothing to ask; concordat peer libraries shows what partners open")
+		return nil, cli.Usagef("--partner: no library to compare with; concordat peer libraries shows what partners share")
 	}
 	slices.Sort(asked)
 	f.Partners = asked
@@ -177,7 +177,7 @@ func (s *screening) matchPartners(ctx context.Context) error {
 }
 
 // errLater means that a partner cannot answer yet.
-var errLater = errors.New("not now")
+var errLater = errors.New("a partner cannot answer yet")
 
 // unfinished returns an error that includes the number of questions asked.
 func (s *screening) unfinished(ctx context.Context, err error, done int) error {
@@ -209,7 +209,7 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 		switch {
 		case c.Reason == concordat.ReasonBudget, c.Reason == concordat.ReasonBusy, c.Reason == concordat.ReasonFault, c.Err == "" &&
 			len(c.Missing) > 0:
-			return nil, fmt.Errorf("%w: %s: %s", errLater, name, cmp.Or(c.Err, "not whole"))
+			return nil, fmt.Errorf("%w: %s: %s", errLater, name, cmp.Or(c.Err, "the answer was incomplete"))
 		case c.Err != "":
 			u.Refused = append(u.Refused, name+": "+c.Err)
 		}
@@ -261,7 +261,7 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 					Letters: d.Length, Text: to})
 			}
 			if p.B = to; len(s.pairs) == maxPairs {
-				return fmt.Errorf("more than %d pairs; ask with a higher --threshold", maxPairs)
+				return fmt.Errorf("more than %d pairs; repeat with a higher --threshold", maxPairs)
 			}
 			s.pairs = append(s.pairs, p)
 		}

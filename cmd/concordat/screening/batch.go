@@ -39,7 +39,7 @@ func OpenPrintFile(path string, bits int) (*PrintFile, error) {
 	}
 	f := &PrintFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
 	if !info.Mode().IsRegular() || f.Size%int64(f.bytes) != 0 {
-		return nil, cli.Usagef("%s: %d bytes are not prints of %d bits", path, f.Size, bits)
+		return nil, cli.Usagef("%s: %d bytes are not a whole number of %d-bit prints", path, f.Size, bits)
 	}
 	return f, nil
 }
@@ -136,13 +136,13 @@ are built over the queries, and the stored files, such as one for each shard, ar
 cores share. Queries that exceed --memory are processed in several rounds. With --work an interrupted batch
 can be resumed.
 
-A hit names query and stored print by their documents in FILE.ids, or by number from 0.`,
+A hit names the query and the stored print by their documents in FILE.ids, or by their numbers, counted from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.queries == "" {
 				return cli.Usagef("--queries is missing: a file of prints, such as concordat screen prints writes")
 			}
 			if f.bits != 64 && f.bits != 128 || f.k < 0 || f.k >= f.bits || f.memory < 1 {
-				return cli.Usagef("--bits %d, --distance %d, --memory %d: want 64 or 128, a distance below that, and memory", f.bits, f.k, f.memory)
+				return cli.Usagef("--bits %d, --distance %d, --memory %d: want 64 or 128 bits, a distance below that, and memory above 0", f.bits, f.k, f.memory)
 			}
 			return a.screenBatch(cmd.Context(), f, args)
 		},

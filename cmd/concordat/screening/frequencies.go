@@ -43,8 +43,8 @@ func (a *commands) screenFrequenciesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "frequencies --library L --out FILE", Short: "Count how many documents have each feature, for --idf", Args: cobra.NoArgs,
 		Long: `Frequencies counts how many documents of one or more libraries have each feature. Prints weighted by one such
-file can be compared across libraries, sites and years: give it to --idf of screen prints. It holds hashes of
-words and runs of words with their counts, no text.`,
+file can be compared across libraries, sites and years: give it to --idf of screen prints. The file holds hashes of
+words and runs of words with their counts, and no text.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || len(libraries) == 0 || memory < 1 {
 				return cli.Usagef("want --library, --out and some --memory")

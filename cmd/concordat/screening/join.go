@@ -21,8 +21,8 @@ func (a *commands) screenJoinCommand() *cobra.Command {
 	var work, stop string
 	c := &cobra.Command{
 		Use: "join FILE", Short: "Find pairs of near prints within a file of any size", Args: cobra.ExactArgs(1),
-		Long: `Join finds all pairs of 64-bit prints of a file within --distance of each other, in --memory whatever the file's
-size: for every table, part by part, the file is streamed and the prints of the part are sorted. The first
+		Long: `Join finds all pairs of 64-bit prints of a file within --distance of each other, and stays within --memory whatever
+the file's size: for each part of every table, it streams the file and sorts the prints of that part. The first
 of several equal prints represents them all. With --work an interrupted join can be resumed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.screenJoin(cmd.Context(), args[0], joinFlags{k, memory, hot, levels, work, stop})
@@ -30,11 +30,11 @@ of several equal prints represents them all. With --work an interrupted join can
 	}
 	fl := c.Flags()
 	fl.IntVar(&k, "distance", 3, "bits in which two prints may differ")
-	fl.IntVar(&memory, "memory", 1024, "memory for sorting in MiB, from 24")
+	fl.IntVar(&memory, "memory", 1024, "memory for sorting in MiB, at least 24")
 	fl.IntVar(&hot, "hot", 0, "leave out prints that occur more often than this; 0: none")
 	fl.IntSliceVar(&levels, "levels", nil, "blocks of the tables at each level, such as 5 or 4,4 (default: planned from the prints)")
 	fl.StringVar(&work, "work", "", "folder for unfinished work, to resume an interrupted join")
-	fl.StringVar(&stop, "stop", "", "file of prints to leave out: what distribution --hot prints, or 16 hexadecimal digits a line")
+	fl.StringVar(&stop, "stop", "", "file of prints to leave out: the output of distribution --hot, or 16 hexadecimal digits per line")
 	return c
 }
 

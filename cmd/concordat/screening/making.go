@@ -69,7 +69,7 @@ func (f *PrintOptions) DefineFeatures(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.Features, "features", d.Features,
 		"features of a print: words, letters or sentences, with the lengths of their runs, such as words1-3 or letters3 (simhash)")
-	fl.StringVar(&f.StopWords, "stop-words", d.StopWords, "words such as \"and\" of the text's language: drop or keep (simhash)")
+	fl.StringVar(&f.StopWords, "stop-words", d.StopWords, "stop words of the text's language, such as \"and\": drop or keep (simhash)")
 	fl.BoolVar(&f.Stem, "stem", d.Stem, "take the stems of English words (simhash)")
 }
 
@@ -118,7 +118,7 @@ func NewPrintMaker(f PrintOptions) (*PrintMaker, error) {
 	h, ok := printHashes[f.Hash]
 	tf, known := printWeights[f.TF]
 	if !ok || !known {
-		return nil, cli.Usagef("--hash %q, --tf %q: want mix, plain, xxhash, md5, sha1 or sha256, and log, count or once", f.Hash, f.TF)
+		return nil, cli.Usagef("--hash %q, --tf %q: want mix, plain, xxhash, md5, sha1 or sha256 for --hash, and log, count or once for --tf", f.Hash, f.TF)
 	}
 	if f.StopWords != StopDrop && f.StopWords != StopKeep {
 		return nil, cli.Usagef("--stop-words %q: want drop or keep", f.StopWords)

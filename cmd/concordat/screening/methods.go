@@ -45,7 +45,7 @@ func joinRecord(head, body []byte) []byte {
 
 func splitRecord(b []byte) (head, body []byte, err error) {
 	if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
-		return nil, nil, errors.New("work file: a record without a text")
+		return nil, nil, errors.New("work file: a record has no text")
 	}
 	n := 4 + int(binary.LittleEndian.Uint32(b))
 	return b[4:n], b[n:], nil

@@ -20,10 +20,10 @@ func (a *commands) screenNearCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "near DIR|FILE PRINT...", Short: "Look prints up in packed tables, or in a file of prints", Args: cobra.MinimumNArgs(2),
 		Long: `Near prints the stored prints near each one given as 16 hexadecimal digits; - reads them from standard input,
-one a line, and answers each at once. DIR holds packed tables (concordat screen pack), read block by block; a
+one per line, and answers each at once. DIR holds packed tables (concordat screen pack), read block by block; a
 print is listed once with each of its documents, if FILE.ids had them. For a FILE of 64-bit prints, tables are
-first built in memory, from the flags or by the planner; a print is listed with its document in FILE.ids, or its
-number from 0.`,
+first built in memory, as the flags or the planner determine; a print is listed with its document in FILE.ids, or
+with its number, counted from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.Distance < 0 || f.Distance >= f.Bits {
 				return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)

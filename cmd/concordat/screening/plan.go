@@ -37,11 +37,11 @@ func (a *commands) screenPlanCommand() *cobra.Command {
 		Use: "plan [FILE]", Short: "Choose tables for a number or file of prints, a distance and a memory",
 		Args: cobra.MaximumNArgs(1),
 		Long: `Plan chooses the tables that answer fastest within --memory, and shows alternatives: how many prints a query
-compares, how long it takes, and what the tables take plain and packed (concordat screen pack).
+compares, how long it takes, and how much space the tables take, plain and packed (concordat screen pack).
 
-Without FILE prints are assumed to be uniform, which those of documents are not. With FILE, 64-bit prints of the
+Without FILE, prints are assumed to be uniform, which the prints of documents are not. With FILE, 64-bit prints of the
 collection, the prints that share the leading bits of each table are counted, and the choice follows the counts;
---prints then says for how many prints of that kind.
+--prints then sets for how many prints of that kind the tables are chosen.
 
 With --lead or --within it chooses the fewest tables with that many leading bits, or that answer within that
 time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,

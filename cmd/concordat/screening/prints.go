@@ -30,7 +30,7 @@ func (a *commands) screenPrintsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "prints --library L --out FILE", Short: "Write one print for each document to a file, for batch, join and distribution", Args: cobra.NoArgs,
 		Long: `Prints writes the simhash of every document of a library, 8 bytes each (16 for 128 bits), big-endian, and
-FILE.ids with the document of each on a line. A print reveals only how similar its text is to another, so files
+FILE.ids, which names the document of each on one line. A print reveals only how similar its text is to another, so files
 of prints may go where texts must not.
 
 With --shards N the prints go to N files, FILE.00 and so on, one for each shard of a site of N shards; batch

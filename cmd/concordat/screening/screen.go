@@ -102,11 +102,11 @@ Texts that differ only in case, spaces and punctuation are found first, whatever
   fingerprint  by sentence fingerprints: shared passages; resemblance is the covered characters of
                both over all characters of both
   shingle      by sampled runs of words: estimated resemblance and containment
-  simhash      by one print a document: versions of the same text only
+  simhash      by one print per document: only versions of the same text
   short        by letters and pairs of letters, for short texts
 
 The shares (in a, in b) are those of a check or batch: the documents of the pairs are compared word by word, and
-text explained by a form or list of references is in neither number. Beyond --shares documents, the least similar
+text explained by a form or list of references counts in neither. Beyond --shares documents, the least similar
 pairs keep the method's estimate, marked ~, with bounds in the tables and in --json.
 
 With --partner the library is compared with those of other sites: the keyed fingerprints of each text's
@@ -142,7 +142,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.Method, "method", methodFingerprint, "fingerprint, simhash, shingle or short")
 	fl.Float64Var(&f.Threshold, "threshold", 0.3, "minimum resemblance of a printed pair")
 	fl.BoolVar(&f.Contained, "contained", false,
-		"apply the threshold to the share of either document that is in the other (fingerprint, shingle)")
+		"apply the threshold to the share of either document found in the other (fingerprint, shingle)")
 	fl.StringVar(&f.Template, "template", "", "section template, to show which sections overlap (fingerprint)")
 	fl.IntVar(&f.MemoryMiB, "memory", 1024, "approximate memory for comparing, in MiB")
 	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: screen in the folder of the site)")
@@ -154,13 +154,13 @@ func (f *screenFlags) define(c *cobra.Command) {
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose stated to partners, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit per partner and text")
-	fl.IntVar(&f.CheckShares, "shares", 1000, "check this many documents of the most similar pairs; shares of other pairs are estimates; 0: none")
-	fl.IntVar(&f.top, "top", 0, "print only this many of the most similar pairs of each document; 0: all")
+	fl.IntVar(&f.CheckShares, "shares", 1000, "compare word by word this many documents, from the most similar pairs; the shares of other pairs are estimates; 0: none")
+	fl.IntVar(&f.top, "top", 0, "print only the most similar pairs of each document, up to this many; 0: all")
 	f.Print.define(c)
 	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
 	fl.BoolVar(&f.Shingle.Letters, "letters", false, "shingles of letters instead of words")
-	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "values of a sketch, 8 bytes each")
-	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in this many shingles, instead of --sketch of them")
+	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "number of values in a sketch, 8 bytes each")
+	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in this many shingles, instead of a fixed number (--sketch)")
 	fl.IntVar(&f.Shingle.Super, "super", 0, "find candidates by super-shingles of this many values: faster, but only for high resemblance")
 	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, that short texts share "+
 		"(default: 1,2 for words and for a text with Chinese or Japanese, else 2,3)")
@@ -208,7 +208,7 @@ func (f *screenFlags) check() error {
 	if s := f.Shingle; f.Method != methodShingle {
 		f.Shingle = shingleFlags{}
 	} else if s.Width < 1 || s.Width > 1000 || s.Sketch < 1 || s.Sketch > 1<<20 || s.Super < 0 || s.Super > s.Sketch {
-		return cli.Usagef("--width %d, --sketch %d, --super %d: want 1 to 1000, 1 to %d, 0 to the sketch", s.Width, s.Sketch, s.Super, 1<<20)
+		return cli.Usagef("--width %d, --sketch %d, --super %d: want 1 to 1000, 1 to %d, and 0 to the size of the sketch", s.Width, s.Sketch, s.Super, 1<<20)
 	}
 	if f.Method != methodShort {
 		f.Short = shortFlags{}

@@ -27,14 +27,14 @@ such as Spark, Slurm or Kubernetes may divide the input at any line, run a stage
 output. A reduce needs all lines of its keys, sorted by their bytes (merge does that).
 
 Exit codes: 0 done; 2 the input or options are wrong (the message names the line), so do not retry; 1 anything
-else, worth another try.
+else, so a retry may succeed.
 
   near prints         prints, buckets  | pairs
   near given prints   prints, near --queries FILE
   resembling texts    shingles         | shared  | merge --sum, resemblance
   short texts         grams            | alike
 
-| means a division by key (split, merge). A document is an identifier, a tab and the text (fields in between are
+| means that lines are divided by key (split, merge). A document is an identifier, a tab and the text (fields in between are
 ignored), or a JSON object with id and text, as concordat screen documents writes. doc/screening-at-scale.md has
 drivers.`
 
@@ -68,7 +68,7 @@ func (a *commands) stagePrints() *cobra.Command {
 	f.IDF = IDFNone
 	c := a.stage("prints", "Map documents to their prints: identifier, 16 hexadecimal digits", func(in io.Reader, out io.Writer) error {
 		if f.IDF == IDFAuto || f.IDF == IDFCollection {
-			return cli.Usagef("--idf %s: a stage sees a part of the collection; want none, or a file of concordat screen frequencies", f.IDF)
+			return cli.Usagef("--idf %s: a stage sees only part of the collection; want none, or a file of concordat screen frequencies", f.IDF)
 		}
 		m, err := NewPrintMaker(f)
 		if err != nil {
@@ -158,7 +158,7 @@ func (a *commands) stageNear() *cobra.Command {
 func (a *commands) stageShingles() *cobra.Command {
 	var s screen.Shingling
 	var modulus uint64
-	const short = "Map documents to a sample of their shingles: shingle, identifier, number of them"
+	const short = "Map documents to a sample of their shingles: shingle, identifier, number of shingles"
 	c := a.stage("shingles", short, func(in io.Reader, out io.Writer) error {
 		if s.Width < 1 || s.Width > 1000 || modulus < 1 {
 			return cli.Usagef("--width %d, --modulus %d: want 1 to 1000, and 1 or more", s.Width, modulus)
@@ -180,7 +180,7 @@ func (a *commands) stageShared() *cobra.Command {
 		}
 		return stage.Shared(in, out, common)
 	})
-	c.Flags().IntVar(&common, "common", 200, "for a shingle in more documents, pair each with this many before it")
+	c.Flags().IntVar(&common, "common", 200, "if a shingle is in more documents than this, pair each document with only this many before it")
 	return c
 }
 
@@ -195,7 +195,7 @@ func (a *commands) stageResemblance() *cobra.Command {
 			return stage.Resemblance(in, out, threshold, contained)
 		})
 	c.Flags().Float64Var(&threshold, "threshold", 0.3, "minimum resemblance of a pair")
-	c.Flags().BoolVar(&contained, "contained", false, "apply the threshold to the share of either document that is in the other")
+	c.Flags().BoolVar(&contained, "contained", false, "apply the threshold to the share of either document found in the other")
 	return c
 }
 
@@ -307,7 +307,7 @@ func (s spillFolder) Create() (screen.Spill, error) {
 func (a *commands) stageSplit() *cobra.Command {
 	var parts int
 	var out string
-	c := &cobra.Command{Use: "split --parts N --out DIR", Short: "Divide lines among files by key: DIR/0 and so on, all whole or none",
+	c := &cobra.Command{Use: "split --parts N --out DIR", Short: "Divide lines among files by key: DIR/0 and so on; all files are written completely, or none is",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if parts < 1 || parts > 1<<12 || out == "" {

@@ -19,8 +19,8 @@ func (a *commands) screenThreeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "three --library L TEXT SOURCE SOURCE", Short: "Show what three documents have in common, two and three at a time",
 		Args: cobra.ExactArgs(3),
-		Long: `Three estimates from b-bit sketches how much three documents of a library resemble each other, two at a time and
-all three: whether what a text shares with one source is what it shares with the other.`,
+		Long: `Three estimates from b-bit sketches how much three documents of a library resemble one another, two at a time and
+all three. This shows whether a text shares the same parts with both sources.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := minhash.NewDocument(b, hashes, nil)
 			if err != nil || width < 1 || b < 2 {
@@ -58,6 +58,6 @@ all three: whether what a text shares with one source is what it shares with the
 	fl.StringVar(&library, "library", "", "library of the documents")
 	fl.IntVar(&width, "width", 3, "words of a shingle")
 	fl.IntVar(&hashes, "hashes", 1600, "hashes of a sketch")
-	fl.IntVar(&b, "bits", 4, "bits of a hash that are kept")
+	fl.IntVar(&b, "bits", 4, "number of bits kept of each hash")
 	return c
 }

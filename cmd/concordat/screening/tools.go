@@ -29,8 +29,8 @@ func (a *commands) screenPackCommand() *cobra.Command {
 	var levels []int
 	c := &cobra.Command{
 		Use: "pack FILE --out DIR", Short: "Pack prints as compressed tables on disk, for near", Args: cobra.ExactArgs(1),
-		Long: `Pack sorts the 64-bit prints of a file into the tables of a design and writes each packed, in blocks of 1,024
-bytes that can be read alone, with the documents of FILE.ids. concordat screen near looks prints up in them. It
+		Long: `Pack sorts the 64-bit prints of a file into the tables of a design and writes each table in packed form, in blocks
+of 1,024 bytes that can be read separately, with the documents of FILE.ids. concordat screen near looks prints up in them. It
 compares the size with raw prints and with the theoretical minimum for random prints.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := OpenPrintFile(args[0], 64)
@@ -38,7 +38,7 @@ compares the size with raw prints and with the theoretical minimum for random pr
 				return err
 			}
 			if out == "" {
-				return cli.Usagef("--out names no folder")
+				return cli.Usagef("--out is missing: name a folder")
 			}
 			d, err := DesignOf(cmd.Context(), args[0], k, levels)
 			if err != nil {

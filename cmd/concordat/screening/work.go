@@ -68,7 +68,7 @@ func openWork(parent string, question any) (*work, error) {
 // explain recognizes a full disk, and adds the location of the work.
 func (w *work) explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%w: what is done is kept in %s; give a folder on another disk with --work: %w", concordat.ErrDiskFull, w.dir, err)
+		return fmt.Errorf("%w: finished work is kept in %s; give a folder on another disk with --work: %w", concordat.ErrDiskFull, w.dir, err)
 	}
 	return err
 }

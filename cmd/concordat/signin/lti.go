@@ -40,7 +40,7 @@ func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 			}
 		}
 		if len(all) > 0 && !instance.OverTLS(c) && !c.LTI.Private {
-			bad = append(bad, "serve.url: learning platforms are registered, and browsers keep no cookies in their frames without https")
+			bad = append(bad, "serve.url: want https, since learning platforms are registered: without it, browsers keep no cookies in the platforms' frames")
 		}
 		if len(bad) > 0 {
 			return cli.Usagef("%s", strings.Join(bad, "\n"))

@@ -40,7 +40,7 @@ other flags override them. concordat lti show prints what to enter at the platfo
 			if kind != "" {
 				preset, ok := ltiPresets[kind]
 				if !ok || base == "" {
-					return cli.Usagef("--kind is moodle or canvas, with --url such as https://moodle.example.edu")
+					return cli.Usagef("want --kind moodle or canvas, with --url such as https://moodle.example.edu")
 				}
 				one = fillLTI(p, preset(strings.TrimRight(base, "/")))
 			}

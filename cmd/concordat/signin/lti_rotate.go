@@ -26,7 +26,7 @@ The two previous keys stay published, so nothing in transit is lost.`,
 					return err
 				}
 				if o.Clustered() {
-					a.Warn("the other nodes need %s too: copy it to their folders before they start again", instance.LTIKeyName)
+					a.Warn("the other nodes also need %s: copy it to their folders before they start again", instance.LTIKeyName)
 				}
 				a.Say("a new key was created; it is used from the next start")
 				return nil

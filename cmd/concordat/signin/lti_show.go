@@ -32,7 +32,7 @@ func (a *commands) ltiShowCommand() *cobra.Command {
 					}
 				}
 				if !instance.OverTLS(o.Config) {
-					fmt.Fprintln(a.Stderr, "platforms and browsers want https: set serve.url")
+					fmt.Fprintln(a.Stderr, "platforms and browsers require https: set serve.url")
 				}
 				return nil
 			})

@@ -124,7 +124,7 @@ func parse(text string, docs map[string]string) (all []paragraph, own []string, 
 		}
 		p.text += line[end:]
 		if markPattern.MatchString(p.text) {
-			faults = append(faults, fmt.Errorf("%q: a mark is left over", p.text))
+			faults = append(faults, fmt.Errorf("%q: a mark was not replaced", p.text))
 		}
 		all = append(all, p)
 	}
@@ -144,7 +144,7 @@ func resolve(kind, document, from, to, text string, docs map[string]string) (dem
 	p := demo.Passage{Kind: kind, Text: text, Document: document, SourceText: text, Overlap: 1}
 	source, ok := docs[document]
 	if !ok {
-		return p, errors.New("no such document")
+		return p, errors.New("there is no such document")
 	}
 	switch kind {
 	case "quote":
@@ -152,7 +152,7 @@ func resolve(kind, document, from, to, text string, docs map[string]string) (dem
 		fallthrough
 	case "verbatim":
 		if !strings.Contains(source, text) {
-			return p, errors.New("the document does not hold it")
+			return p, errors.New("the document does not contain it")
 		}
 		for name, other := range docs {
 			if name != document && strings.Contains(other, text) {
@@ -163,11 +163,11 @@ func resolve(kind, document, from, to, text string, docs map[string]string) (dem
 	case "near", "paraphrase":
 		start := strings.Index(source, from)
 		if from == "" || start < 0 {
-			return p, errors.New("the first words of the original are not there")
+			return p, errors.New("the first words of the original are missing")
 		}
 		length := strings.Index(source[start:], to)
 		if to == "" || length < 0 {
-			return p, errors.New("the last words of the original are not there")
+			return p, errors.New("the last words of the original are missing")
 		}
 		p.SourceText = source[start : start+length+len(to)]
 		p.Overlap = overlap(text, p.SourceText)

@@ -36,7 +36,7 @@ func Read(file string) (*report.Findings, error) {
 	for _, p := range strings.Split("\n"+file, "\n-- ")[1:] {
 		head, body, ok := strings.Cut(p, " --\n")
 		if !ok {
-			return nil, fmt.Errorf("part %q has no head", p)
+			return nil, fmt.Errorf("part %q has no header", p)
 		}
 		name, rest, _ := strings.Cut(head, " ")
 		id, title, _ := strings.Cut(rest, " | ")
@@ -118,7 +118,7 @@ func find(text, phrases string) (concordat.Span, error) {
 	}
 	end := strings.Index(text[start:], to)
 	if end < 0 {
-		return concordat.Span{}, fmt.Errorf("no %q behind %q", to, from)
+		return concordat.Span{}, fmt.Errorf("no %q after %q", to, from)
 	}
 	return concordat.Span{Start: start, End: start + end + len(to)}, nil
 }

@@ -105,7 +105,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		}
 		weight, known := logs[count]
 		if !ok || !ok2 || !known || len(word) == 0 || !utf8.Valid(word) {
-			return fmt.Errorf("line %d: want a word, a known count and a kind", n)
+			return fmt.Errorf("line %d: want a word, an allowed count and a kind", n)
 		}
 		node, err := c.add(word)
 		if err != nil {

@@ -155,7 +155,7 @@ func (w Accounts) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provid
 }
 
 // errStale means that the answer does not belong to a recent sign-in of this browser.
-var errStale = errors.New("no such visit")
+var errStale = errors.New("unknown or expired sign-in")
 
 func (w Accounts) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
 	data, err := w.o.Store.People.TakeFlow(ctx, flowOIDC, r.URL.Query().Get("state"))
@@ -170,10 +170,10 @@ func (w Accounts) takeFlow(ctx context.Context, r *http.Request, p *provider) (f
 	}
 	c, err := r.Cookie(w.o.Sessions.HostCookie("oidc"))
 	if err != nil || !session.EqualText(session.HashText(c.Value), f.Browser) {
-		return f, fmt.Errorf("%w: another browser", errStale)
+		return f, fmt.Errorf("%w: it was begun in another browser", errStale)
 	}
 	if f.Provider != p.Name { // RFC 9700, section 4.4: mix-up
-		return f, fmt.Errorf("%w: begun at %s", errStale, f.Provider)
+		return f, fmt.Errorf("%w: it was begun at %s", errStale, f.Provider)
 	}
 	return f, nil
 }

@@ -146,7 +146,7 @@ func secureAs(endpoint, issuer string) error {
 		return err
 	}
 	if e.Host == "" || e.Scheme != "https" && (e.Scheme != "http" || !strings.HasPrefix(issuer, "http:")) {
-		return fmt.Errorf("%w: endpoint %q", concordat.ErrInvalid, endpoint)
+		return fmt.Errorf("%w: unsuitable endpoint %q", concordat.ErrInvalid, endpoint)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	}
 	raw, _ := t.Extra("id_token").(string)
 	if raw == "" || len(raw) > maxToken {
-		return nil, fmt.Errorf("%w: an identity token of %d bytes", concordat.ErrRefused, len(raw))
+		return nil, fmt.Errorf("%w: the identity token has %d bytes", concordat.ErrRefused, len(raw))
 	}
 	who, err := p.check(ctx, d, raw, f.Nonce, now)
 	if err != nil {
@@ -225,17 +225,17 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 	case !t.Expiry.After(early):
 		return nil, fmt.Errorf("expired at %s", t.Expiry)
 	case t.IssuedAt.After(late):
-		return nil, fmt.Errorf("issued at %s, in the future", t.IssuedAt)
+		return nil, fmt.Errorf("issued at %s, which is in the future", t.IssuedAt)
 	case time.Unix(more.Before, 0).After(late):
 		return nil, fmt.Errorf("not valid before %s", time.Unix(more.Before, 0))
 	case p.MaxAge > 0 && time.Unix(more.AuthTime, 0).Add(p.MaxAge).Before(early):
-		return nil, fmt.Errorf("signed in at %s, longer ago than max_age", time.Unix(more.AuthTime, 0))
+		return nil, fmt.Errorf("signed in at %s, which is longer ago than max_age", time.Unix(more.AuthTime, 0))
 	case t.Subject == "":
-		return nil, errors.New("no subject")
+		return nil, errors.New("the token names no subject")
 	case more.AZP != "" && more.AZP != p.ClientID, more.AZP == "" && len(t.Audience) > 1:
 		return nil, fmt.Errorf("issued to %q", more.AZP)
 	case !session.EqualText(t.Nonce, nonce):
-		return nil, errors.New("another nonce")
+		return nil, errors.New("the nonce does not match")
 	}
 	return who, nil
 }
@@ -255,7 +255,7 @@ func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who
 		return fmt.Errorf("%w: user info: %w", concordat.ErrUnavailable, err)
 	}
 	if info.Subject != who.Subject { // section 5.3.2
-		return fmt.Errorf("%w: user info of another person", concordat.ErrRefused)
+		return fmt.Errorf("%w: the user info belongs to another person", concordat.ErrRefused)
 	}
 	var claims map[string]any
 	if err := info.Claims(&claims); err != nil {
@@ -360,7 +360,7 @@ func (w Accounts) linkVerified(ctx context.Context, p *provider, who *identity) 
 func (w Accounts) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	person := p.person(who)
 	if person.Role == "" {
-		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)
+		return store.Account{}, fmt.Errorf("%w: subject %q of %s has no role", concordat.ErrRefused, who.Subject, who.Issuer)
 	}
 	first := accountName(who.text(p.AccountClaim), who)
 	const tries = 100 // maximum number of people with the same name
@@ -378,7 +378,7 @@ func (w Accounts) newAccount(ctx context.Context, p *provider, who *identity) (s
 		}
 		return a, err
 	}
-	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, first, tries)
+	return store.Account{}, fmt.Errorf("%w: the account name %s and %d similar names are taken", concordat.ErrRefused, first, tries)
 }
 
 // endSession returns the provider's sign-out address for a person, or "" if there is none.

@@ -22,7 +22,7 @@ import (
 const maxName = 512
 
 // ErrLink rejects a used or expired link.
-var ErrLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
+var ErrLink = fmt.Errorf("the link has already been used or has expired: %w", concordat.ErrNotFound)
 
 // loggedIn returns the audit entry of a sign-in.
 func loggedIn(account string, detail map[string]any) store.AuditNote {

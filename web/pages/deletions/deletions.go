@@ -109,7 +109,7 @@ func (w Deletions) deletionsPage(rw http.ResponseWriter, r *http.Request, v *pag
 func (w Deletions) receiptFile(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	e, err := w.o.Store.Retention.Erasure(r.Context(), r.PathValue("id"))
 	if err == nil && e.Receipt == nil {
-		err = fmt.Errorf("receipt %s: %w: nothing was deleted yet", e.ID, concordat.ErrNotFound)
+		err = fmt.Errorf("receipt %s: %w: nothing has been deleted yet", e.ID, concordat.ErrNotFound)
 	}
 	if err != nil {
 		w.frame.Fail(rw, r, v, err)
@@ -218,7 +218,7 @@ func (w Deletions) eraseDocument(rw http.ResponseWriter, r *http.Request, v *pag
 }
 
 // errNoEraser is returned on a site whose pages cannot delete.
-var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
+var errNoEraser = fmt.Errorf("deletion: %w: it is not possible in this process", concordat.ErrUnavailable)
 
 // EraseSome deletes documents of a library on behalf of an officer. Queries stop finding them immediately; their bytes are removed soon
 // afterwards.
@@ -259,7 +259,7 @@ func (w Deletions) Erase(ctx context.Context, v *pages.Visitor, reason string, t
 		if b, err := w.batchAtWork(ctx, id); err != nil {
 			return nil, err
 		} else if b != "" {
-			return nil, fmt.Errorf("check %s is of batch %s, which has not ended: %w", id, b, concordat.ErrChanged)
+			return nil, fmt.Errorf("check %s belongs to batch %s, which has not ended: %w", id, b, concordat.ErrChanged)
 		}
 		if !task.State.Ended() {
 			if err := w.o.Checks.CancelTask(ctx, v, task); err != nil {

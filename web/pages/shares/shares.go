@@ -116,7 +116,7 @@ func ReadRule(r *store.ShareRule, f url.Values) error {
 		case "yes", "no":
 			*to = s == "yes"
 		default:
-			return fmt.Errorf("%s %q: %w: yes or no", name, s, concordat.ErrInvalid)
+			return fmt.Errorf("%s %q: %w: want yes or no", name, s, concordat.ErrInvalid)
 		}
 	}
 	return nil
