@@ -190,7 +190,7 @@ func serverUser() (*syscall.Credential, error) {
 		gid, err := strconv.ParseUint(string(bytes.TrimSpace(out)), 10, 32)
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
 	}
-	return nil, errors.New("there is no user postgres or nobody to run the server")
+	return nil, errors.New("the server needs a user named postgres or nobody, and neither exists")
 }
 
 // Tables returns the folder with the tables' files.
