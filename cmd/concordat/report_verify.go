@@ -9,6 +9,7 @@ import (
 
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/report"
 )
 
 // maxReport is the maximum size in bytes of a report to verify.
@@ -76,7 +77,7 @@ func (a *app) showOutcome(file string, out *verification) error {
 	if !out.OK {
 		err := &cli.Exit{Code: cli.Failed}
 		if !a.JSON {
-			err.Err = fmt.Errorf("%s: %d problems", file, len(out.Problems))
+			err.Err = fmt.Errorf("%s: %s", file, report.Plural(len(out.Problems), "problem", "problems"))
 		}
 		return err
 	}
