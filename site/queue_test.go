@@ -150,6 +150,42 @@ func TestQueueWithoutStore(t *testing.T) {
 	}
 }
 
+// stopsAt stops the queue as soon as it logs that a check has ended.
+type stopsAt struct {
+	slog.Handler
+	stop func()
+}
+
+func (h stopsAt) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "check" {
+		h.stop()
+	}
+	return nil
+}
+
+func (stopsAt) Enabled(context.Context, slog.Level) bool { return true }
+
+// TestQueueStopDiscards: the text of a check that is not kept is discarded even if the site stops just as the check ends.
+func TestQueueStopDiscards(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	discarded := 0
+	p := sitetest.NewSite(t, "a")
+	q := p.NewQueue(site.QueueOptions{Store: p.Store, Logger: slog.New(stopsAt{slog.DiscardHandler, stop}),
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+		},
+		Discard: func(context.Context, concordat.TaskID) error { discarded++; return nil }})
+	id := sitetest.Submit(t, q, site.Job{Name: "pasted", Text: sitetest.Folios, Libraries: []concordat.LibraryID{"a"}, NoStore: true})
+	if err := q.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	task, err := p.Store.Checks.Task(t.Context(), id)
+	if err != nil || task.State != concordat.TaskDone || discarded != 1 {
+		t.Errorf("got %s, %v, discarded %d times; want done, 1", task.State, err, discarded)
+	}
+}
+
 // TestQueueRestart simulates the end of the process in the middle of a check.
 func TestQueueRestart(t *testing.T) {
 	reading := make(chan struct{}, 1)

@@ -186,7 +186,6 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	q.mu.Unlock()
 
 	last := context.WithoutCancel(ctx)
-	again := false
 	switch {
 	case err != nil && ctx.Err() != nil:
 		state = concordat.TaskQueued
@@ -195,7 +194,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 		// The claim ends, so that the next worker that reaches the store starts the task over. If the store does not answer even now, the
 		// claim expires by itself.
 		q.o.Logger.Warn("a task starts over because the store did not answer", "task", t.ID, "attempts", t.Attempts, "error", err)
-		state, again = concordat.TaskQueued, true
+		state = concordat.TaskQueued
 		if err = q.o.Store.Checks.RenewTask(last, t, time.Nanosecond); err == nil {
 			q.wakeAll()
 		}
@@ -205,16 +204,19 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case state != "": // otherwise the findings were stored, which ended the task
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	}
-	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted in the meantime
+	recorded := err == nil || errors.Is(err, store.ErrLease) || errors.Is(err, concordat.ErrNotFound) // or cancelled or deleted meanwhile
+	if !recorded {
 		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
 	}
 	state = cmp.Or(state, concordat.TaskDone)
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	q.releaseMemory()
+	// A stop of the site must not leave the text of a task that has ended. An end that the store has not recorded is no end: the task
+	// starts over, and needs its text.
+	if recorded && state != concordat.TaskQueued {
+		q.discard(last, t)
+	}
 	if ctx.Err() == nil {
-		if !again {
-			q.discard(last, t)
-		}
 		q.tell(Event{Task: t.ID, State: state, Progress: Progress{Stage: StageEnded}})
 	}
 }
