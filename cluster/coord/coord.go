@@ -57,6 +57,9 @@ type State struct {
 	Leader Incarnation `json:"leader_inc"`
 	// Replicas lists the nodes that should have a copy; the master ensures that they get one.
 	Replicas []NodeID `json:"replicas"`
+	// Forced is the last epoch whose master was chosen by an operator, whatever it lacked; 0 if there was none. Records of earlier epochs
+	// can have been acknowledged although the master does not have them.
+	Forced uint64 `json:"forced,omitempty"`
 }
 
 // Clone returns a deep copy of s.
@@ -67,7 +70,7 @@ func (s State) Clone() State {
 
 // Equal reports whether s and t are equal.
 func (s State) Equal(t State) bool {
-	return s.Epoch == t.Epoch && s.Leader == t.Leader &&
+	return s.Epoch == t.Epoch && s.Leader == t.Leader && s.Forced == t.Forced &&
 		slices.Equal(s.ISR, t.ISR) && slices.Equal(s.Hold, t.Hold) && slices.Equal(s.Replicas, t.Replicas)
 }
 

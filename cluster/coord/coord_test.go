@@ -60,6 +60,7 @@ func TestClone(t *testing.T) {
 	for name, change := range map[string]func(*coord.State){
 		"epoch":    func(s *coord.State) { s.Epoch++ },
 		"leader":   func(s *coord.State) { s.Leader = "" },
+		"forced":   func(s *coord.State) { s.Forced = 2 },
 		"isr":      func(s *coord.State) { s.ISR[1] = "other" },
 		"hold":     func(s *coord.State) { s.Hold[0] = "node-1" },
 		"replicas": func(s *coord.State) { s.Replicas[2] = "other" },

@@ -142,5 +142,8 @@ func (r *Replica) candidacy() coord.State {
 	}
 	s.Hold = slices.DeleteFunc(s.Hold, func(n coord.NodeID) bool { return n == r.cfg.Me || !slices.Contains(s.ISR, n) })
 	s.Epoch, s.Leader = s.Epoch+1, r.me
+	if r.forced {
+		s.Forced = s.Epoch
+	}
 	return s
 }

@@ -96,6 +96,9 @@ func (r *Replica) onReply(m Reply) {
 			r.quarantine("the master's log ends before records that were committed here")
 			return
 		}
+		if r.lost(r.log.End - 1) {
+			return
+		}
 		r.install(m.From)
 	case Records:
 		r.take(m)
@@ -106,7 +109,9 @@ func (r *Replica) onReply(m Reply) {
 func (r *Replica) cut(m Reply) {
 	to, _, ok := r.log.EndOf(m.ToEpoch)
 	if to = min(to, m.To); !ok && r.applied <= m.To {
-		r.install(m.From)
+		if !r.lost(r.log.Base) {
+			r.install(m.From)
+		}
 		return
 	}
 	if to >= r.log.End {
@@ -125,6 +130,9 @@ func (r *Replica) cut(m Reply) {
 		r.quarantine("the master lacks records that this copy has, and this copy has lost others")
 		return
 	}
+	if r.lost(to) { // R8
+		return
+	}
 	if to < r.log.Base {
 		r.install(m.From)
 		return
@@ -133,6 +141,16 @@ func (r *Replica) cut(m Reply) {
 	r.log.Truncate(to)
 	r.revs.cut(to)
 	r.do(Truncate{Gen: r.gen, Seq: to})
+}
+
+// lost reports whether records after seq can have been acknowledged although the master does not have them, because an operator forced it
+// to lead after they were written. If so, it puts the copy aside. In all other epochs, a record that the master lacks was never committed.
+func (r *Replica) lost(seq uint64) bool {
+	if r.log.End == 0 || seq >= r.log.End || r.log.EpochAt(seq+1) >= r.shard.Forced {
+		return false
+	}
+	r.quarantine("an operator chose a master that may lack records of this copy")
+	return true
 }
 
 // take appends the master's records to the log.

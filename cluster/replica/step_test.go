@@ -12,11 +12,17 @@ import (
 // follower returns follower b of master a in epoch 5, with the given log, and the fetch that it sent.
 func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	t.Helper()
+	return followerOf(t, 0, log, applied)
+}
+
+// followerOf is follower in a shard whose master an operator last chose in the given epoch.
+func followerOf(t *testing.T, forced uint64, log wal.Extent, applied uint64) (*Replica, Fetch) {
+	t.Helper()
 	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, &Revisions{}, applied)
 	f := find[SendFetch](t, r.Step(time.Second, View{
 		Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"},
 		Shard: coord.Shard{Version: 3, State: coord.State{Epoch: 5, ISR: []coord.NodeID{"a", "b"}, Leader: "a1",
-			Replicas: []coord.NodeID{"a", "b"}}},
+			Replicas: []coord.NodeID{"a", "b"}, Forced: forced}},
 	}))
 	return r, f.Fetch
 }
@@ -77,6 +83,40 @@ func TestNeverBelowApplied(t *testing.T) {
 		t.Error("a copy that cannot be trusted may lead")
 	}
 	find[Install](t, as)
+}
+
+// TestForcedMasterLacks tests rule R8: what a copy would lose because an operator chose another master is put aside, even if the index does
+// not hold it yet. Only records older than that choice can have been acknowledged.
+func TestForcedMasterLacks(t *testing.T) {
+	two := []wal.Epoch{{Epoch: 1, First: 1}, {Epoch: 3, First: 7}}
+	for name, c := range map[string]struct {
+		forced uint64
+		log    wal.Extent
+		reply  Reply
+		aside  bool
+	}{
+		"never forced":         {0, extent(9, two...), Reply{Kind: Diverged, To: 6, ToEpoch: 1}, false},
+		"written before":       {4, extent(9, two...), Reply{Kind: Diverged, To: 6, ToEpoch: 1}, true},
+		"written since":        {3, extent(9, two...), Reply{Kind: Diverged, To: 6, ToEpoch: 1}, false},
+		"some before":          {3, extent(9, two...), Reply{Kind: Diverged, To: 5, ToEpoch: 1}, true},
+		"before the snapshot":  {4, extent(9, two...), Reply{Kind: Snapshot, End: 20}, true},
+		"snapshot, but since":  {3, extent(9, two...), Reply{Kind: Snapshot, End: 20}, false},
+		"snapshot for nothing": {4, wal.Extent{}, Reply{Kind: Snapshot, End: 20}, false},
+		"before the log":       {5, wal.Extent{Base: 6, BaseEpoch: 3, End: 9, Durable: 9}, Reply{Kind: Diverged, To: 5, ToEpoch: 1}, true},
+	} {
+		r, f := followerOf(t, c.forced, c.log, min(4, c.log.End))
+		c.reply.From, c.reply.ID, c.reply.Epoch, c.reply.Next = "a", f.ID, 5, f.Next
+		as := r.Step(time.Second, c.reply)
+		if got := r.Status().Quarantined; got != c.aside {
+			t.Errorf("%s: put aside: %v, want %v", name, got, c.aside)
+		}
+		if c.aside {
+			none[Truncate](t, as)
+			if m := find[Save](t, as).Meta; !m.Damaged || m.Aside == "" {
+				t.Errorf("%s: got %+v", name, m)
+			}
+		}
+	}
 }
 
 // TestOlderEpochRefused tests rule R9.
@@ -150,7 +190,8 @@ func TestDamagedAloneStaysDown(t *testing.T) {
 	st.Hold = st.ISR
 	none[CAS](t, r.Step(time.Minute, View{Me: "a1", Shard: coord.Shard{Version: 1, State: st},
 		Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}}))
-	if c = find[CAS](t, r.Step(time.Minute, Force{})); c.State.Epoch != 2 || len(c.State.Hold) != 0 {
+	if c = find[CAS](t, r.Step(time.Minute, Force{})); c.State.Epoch != 2 || len(c.State.Hold) != 0 ||
+		c.State.Forced != 2 {
 		t.Errorf("got %+v", c)
 	}
 	if as := r.Step(time.Minute, CASResult{ID: c.ID, Outcome: Made}); r.Status().Role != Master {
