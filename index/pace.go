@@ -12,8 +12,9 @@ import (
 // would also delay the log.
 
 const (
-	// persistPause is the maximum pause.
-	persistPause = time.Second
+	// persistPause is the maximum pause. The more copies share a machine, the less each receives in a second, so a short pause makes many
+	// small segments, whose merges cost more than the writes themselves.
+	persistPause = 5 * time.Second
 	// When this many batches or bytes are only in memory, the pause ends; at twice as many, Apply waits.
 	hurryBatches = 64
 	hurryBytes   = 16 << 20
