@@ -146,7 +146,7 @@ func (r *Replica) cut(m Reply) {
 // lost reports whether records after seq can have been acknowledged although the master does not have them, because an operator forced it
 // to lead after they were written. If so, it puts the copy aside. In all other epochs, a record that the master lacks was never committed.
 func (r *Replica) lost(seq uint64) bool {
-	if r.log.End == 0 || seq >= r.log.End || r.log.EpochAt(seq+1) >= r.shard.Forced {
+	if r.cfg.without&r8 != 0 || r.log.End == 0 || seq >= r.log.End || r.log.EpochAt(seq+1) >= r.shard.Forced {
 		return false
 	}
 	r.quarantine("an operator chose a master that may lack records of this copy")

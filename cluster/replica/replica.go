@@ -48,6 +48,7 @@ const (
 	r4                   // a restarted master continues
 	r5                   // any reply is taken for the awaited one
 	r7                   // a damaged copy can lead
+	r8                   // a copy truncates what only its log has, even under a forced master
 	r13                  // a copy that believes itself in sync answers questions
 	r14                  // a master accepts writes that are too late
 	r16                  // a master answers questions without confirmation from its followers
@@ -304,6 +305,9 @@ func (r *Replica) adopt(s coord.Shard) {
 	}
 	if r.cas.inFlight && s.Version > r.cas.version {
 		r.cas.inFlight = false // the change was made, or never will be
+	}
+	if s.Forced > was.Forced {
+		r.heard = 0 // it counts records of another log than the one that the forced master continues
 	}
 	if moved {
 		r.lease, r.heardAt = 0, 0

@@ -39,6 +39,8 @@ var variants = []struct {
 	{"rotten disk, floor two", 200, simOptions{minISR: 2, rotten: true}},
 	{"rotten disk", 200, simOptions{minISR: 1, rotten: true}},
 	{"folder put back", 200, simOptions{minISR: 2, putBack: true}},
+	{"forced master", 200, simOptions{minISR: 1, forced: true, persists: 0.03}},
+	{"forced master, floor two", 100, simOptions{minISR: 2, forced: true, persists: 0.03}},
 }
 
 // TestSimulation runs fault histories. TestReplay replays a failed one.
@@ -58,6 +60,7 @@ func TestSimulation(t *testing.T) {
 				sum.installs += o.installs
 				sum.asked += o.asked
 				sum.answering += o.answering
+				sum.abandoned += o.abandoned
 				if o.down {
 					downs++
 					if !o.broken && !v.o.rotten && !v.o.putBack {
@@ -66,7 +69,8 @@ func TestSimulation(t *testing.T) {
 				}
 			}
 			t.Logf("%d histories, %d elections, %d writes acknowledged, %d questions, %d snapshots, %d times all copies answered afterwards, "+
-				"%d ended without a copy that may lead", n, sum.elections, sum.acked, sum.asked, sum.installs, sum.answering, downs)
+				"%d ended without a copy that may lead, %d documents were abandoned", n, sum.elections, sum.acked, sum.asked, sum.installs,
+				sum.answering, downs, sum.abandoned)
 		})
 	}
 }
@@ -89,6 +93,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
 		{"R5", 2000, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
+		{"R8", 0, 1000, simOptions{minISR: 1, without: r8, forced: true, persists: 0.03}},
 		{"R13", 0, 1000, simOptions{minISR: 1, without: r13}},
 		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},
 		{"R16", 0, 1000, simOptions{minISR: 1, without: r16}},

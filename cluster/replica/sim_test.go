@@ -23,6 +23,7 @@ type simOptions struct {
 	without    rule
 	rotten     bool // node 0 loses part of its log at each crash
 	putBack    bool // node 0 is sometimes restored to an earlier state of its disk when it starts
+	forced     bool // once, an operator makes a lagging node master while all others are down
 	unchecked  bool // a restored node does not compare its log with the committed records
 	spurious   bool // followers can suspect the master at any time
 	additions  bool // the most common fault is that a single follower goes silent and returns
@@ -31,6 +32,7 @@ type simOptions struct {
 	faults     time.Duration
 	healing    time.Duration
 	writeEvery time.Duration
+	persists   float64 // chance that the index reaches the disk with a change
 }
 
 func defaults(o simOptions) simOptions {
@@ -46,6 +48,9 @@ func defaults(o simOptions) simOptions {
 	if o.writeEvery == 0 {
 		o.writeEvery = 25 * ms
 	}
+	if o.persists == 0 {
+		o.persists = 0.3
+	}
 	return o
 }
 
@@ -60,6 +65,7 @@ type outcome struct {
 	installs  int
 	down      bool // in the end, every copy in sync had lost something, so an operator must choose
 	broken    bool // an index was corrupted on purpose
+	abandoned int  // acknowledged documents that a forced master lacked
 }
 
 type happening struct {
@@ -111,6 +117,9 @@ type simNode struct {
 	persistedAt     uint64
 
 	earlier *disk // a snapshot; only node 0 makes snapshots
+	away    bool  // it stays down until the operator has chosen a master
+	// aside holds the newest revision of each document in the copies that were put aside.
+	aside map[string]uint64
 
 	gen     uint64 // generation of the log
 	session coord.Incarnation
@@ -160,8 +169,10 @@ type world struct {
 	promised  map[string]uint64 // highest acknowledged revision of each document
 	byDoc     map[string][]*op
 	nextOp    uint64
-	committed []wal.Record // by record number; all copies must agree on it
-	under     []uint64     // epoch of each record's commit
+	committed []wal.Record      // by record number; all copies must agree on it
+	under     []uint64          // epoch of each record's commit
+	chosen    bool              // records were committed under the forced master that contradict earlier ones
+	abandoned map[string]uint64 // highest acknowledged revision of each document that the forced master lacked
 	out       outcome
 	trace     func(string, ...any)
 }
@@ -192,9 +203,10 @@ func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.r.I
 func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	o = defaults(o)
 	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{},
-		promised: map[string]uint64{}, byDoc: map[string][]*op{}, trace: trace}
+		promised: map[string]uint64{}, byDoc: map[string][]*op{}, abandoned: map[string]uint64{}, trace: trace}
 	for i := range o.nodes {
-		w.nodes = append(w.nodes, &simNode{w: w, id: coord.NodeID(rune('a' + i)), index: map[string]stored{}, persisted: map[string]stored{}})
+		w.nodes = append(w.nodes, &simNode{w: w, id: coord.NodeID(rune('a' + i)), index: map[string]stored{}, persisted: map[string]stored{},
+			aside: map[string]uint64{}})
 		w.shard.ISR = append(w.shard.ISR, w.nodes[i].id)
 	}
 	w.shard.Replicas = slices.Clone(w.shard.ISR)
@@ -205,6 +217,9 @@ func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	w.client()
 	w.nemesis()
 	w.watch()
+	if o.forced {
+		w.after(3*time.Second+w.upTo(4*time.Second), w.operator)
+	}
 	for w.now < o.faults+o.healing && w.out.violation == "" {
 		if !w.calm && w.now > o.faults {
 			w.heal()

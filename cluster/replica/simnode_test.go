@@ -114,7 +114,7 @@ func (n *simNode) step(e Event) {
 		// A paused candidate can learn that it has won long after others have taken over. It may lack the records that they committed,
 		// and it can commit nothing.
 		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
-		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {
+		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && n.w.shard.Forced == 0 && uint64(before) > end {
 			n.w.fail("master %s of epoch %d has %d records, %d were committed before", n.id, n.r.shard.Epoch, end, before)
 		}
 	}
@@ -216,6 +216,10 @@ func (n *simNode) commits(seq uint64) {
 			return
 		}
 		rec := n.log[s-n.base-1]
+		if forced := w.shard.Forced; forced > 0 && n.r.shard.Epoch >= forced && !w.chosen && s <= uint64(len(w.committed)) &&
+			w.committed[s-1].Epoch != rec.Epoch {
+			w.abandon(s - 1)
+		}
 		if s <= uint64(len(w.committed)) {
 			if c := w.committed[s-1]; c.Epoch != rec.Epoch || c.Slot != rec.Slot || c.Rev != rec.Rev || c.ID != rec.ID {
 				w.fail("%s commits record %d of epoch %d, another copy one of epoch %d", n.id, s, rec.Epoch, c.Epoch)
@@ -235,7 +239,7 @@ func (n *simNode) commits(seq uint64) {
 			applyTo(n.index, &n.log[s-n.base-1])
 		}
 		n.applied = seq
-		if w.chance(0.3) {
+		if w.chance(w.o.persists) {
 			n.persist()
 		}
 		n.step(Applied{Seq: seq})
@@ -281,6 +285,9 @@ func (n *simNode) install(a Install) {
 	w := n.w
 	from := w.node(a.From)
 	w.out.installs++
+	if n.meta.Aside != "" {
+		n.putAside()
+	}
 	n.gen = a.Gen
 	n.syncing = false
 	gen, inc := n.gen, from.inc
@@ -300,6 +307,17 @@ func (n *simNode) install(a Install) {
 	})
 }
 
+// putAside keeps the contents of the copy's disk.
+func (n *simNode) putAside() {
+	n.w.logf("%s is put aside: %s", n.id, n.meta.Aside)
+	for doc, s := range n.persisted {
+		n.aside[doc] = max(n.aside[doc], s.rev)
+	}
+	for _, rec := range n.log[:n.durable-n.base] {
+		n.aside[rec.ID] = max(n.aside[rec.ID], rec.Rev)
+	}
+}
+
 func (n *simNode) crash() {
 	w := n.w
 	w.logf("%s crashes: durable %d of %d", n.id, n.durable, n.base+uint64(len(n.log)))
@@ -312,7 +330,7 @@ func (n *simNode) crash() {
 		}
 	}
 	w.after(100*ms+w.upTo(1500*ms), func() {
-		if n.down {
+		if n.down && !n.away {
 			n.start()
 		}
 	})

@@ -230,8 +230,8 @@ func (w *world) acknowledged(a Acknowledge) {
 	}
 	w.ask(w.nodes[w.r.IntN(len(w.nodes))], o.doc)
 	n := w.nodes[w.r.IntN(len(w.nodes))]
-	if n.down || n.r.quarantined || n.applied < a.Seq {
-		return // it would answer "stale" rather than "nothing found"
+	if n.down || n.r.quarantined || n.applied < a.Seq || w.shard.Forced > 0 {
+		return // it would answer "stale" rather than "nothing found"; before it meets a forced master, its records have other numbers
 	}
 	if got := n.index[o.doc]; got.rev < o.rev {
 		w.fail("read at %s with everything up to %d: document %s has revision %d, acknowledged was %d", n.id, n.applied, o.doc, got.rev, o.rev)
@@ -262,6 +262,7 @@ func (w *world) ask(n *simNode, doc string) {
 			n.later(2*ms, look)
 		default:
 			w.out.asked++
+			want = min(want, w.promised[doc]) // what was promised can be abandoned meanwhile
 			if got := n.index[doc]; got.rev < want {
 				w.fail("%s, as %s, was sure of itself and has revision %d of document %s, acknowledged was %d before", n.id, role, got.rev, doc, want)
 			}
@@ -346,6 +347,66 @@ func (w *world) nemesis() {
 	}
 }
 
+// operator cuts a node off for a while, so that it lags, then takes all other nodes down, and orders this one to lead with what it has. The
+// others come back afterwards.
+func (w *world) operator() {
+	n := w.nodes[w.r.IntN(len(w.nodes))]
+	until := w.now + w.upTo(1500*ms)
+	for _, other := range w.nodes {
+		w.cutLink[[2]coord.NodeID{n.id, other.id}], w.cutLink[[2]coord.NodeID{other.id, n.id}] = until, until
+	}
+	w.logf("%s will be forced to lead", n.id)
+	var order func()
+	order = func() {
+		switch {
+		case w.calm: // there was no moment at which the order reached it
+		case w.shard.Forced > 0 || !n.down && n.r.role == Master:
+			for _, other := range w.nodes {
+				if other.away = false; other.down {
+					other.start()
+				}
+			}
+		default:
+			if !n.down && n.paused <= w.now {
+				n.step(Force{})
+			}
+			w.after(50*ms, order)
+		}
+	}
+	w.after(until-w.now, func() {
+		for _, other := range w.nodes {
+			if other != n {
+				other.away = true
+				if !other.down {
+					other.crash()
+				}
+			}
+		}
+		order()
+	})
+}
+
+// abandon records that the committed records after seq are lost to the cluster, because the operator chose a master that lacked them.
+func (w *world) abandon(seq uint64) {
+	for _, rec := range w.committed[seq:] {
+		if o := w.ops[opOf(&rec)]; rec.Kind != wal.Noop && o.acked {
+			o.acked = false
+			w.abandoned[o.doc] = max(w.abandoned[o.doc], o.rev)
+		}
+	}
+	w.logf("%d of %d committed records are abandoned", uint64(len(w.committed))-seq, len(w.committed))
+	w.committed, w.under = w.committed[:seq], w.under[:seq]
+	for doc := range w.abandoned {
+		w.promised[doc] = 0
+		for _, o := range w.byDoc[doc] {
+			if o.acked {
+				w.promised[doc] = max(w.promised[doc], o.rev)
+			}
+		}
+	}
+	w.chosen, w.out.abandoned = true, len(w.abandoned)
+}
+
 // spared reports whether another copy is in sync, without which no protocol survives the loss of this one.
 func (w *world) spared(n *simNode) bool {
 	return slices.ContainsFunc(w.shard.ISR, func(m coord.NodeID) bool {
@@ -360,7 +421,7 @@ func (w *world) heal() {
 	w.zkDown = 0
 	clear(w.cutLink)
 	for _, n := range w.nodes {
-		n.paused, n.cut = min(n.paused, w.now), 0
+		n.paused, n.cut, n.away = min(n.paused, w.now), 0, false
 		if n.down {
 			n.start()
 		}
@@ -463,6 +524,15 @@ func (w *world) judge() {
 			w.fail("document %s: revision %d was acknowledged, %d is there", doc, promised.rev, got.rev)
 		} else if got.rev > 0 && (w.ops[got.op] == nil || w.ops[got.op].rev != got.rev || w.ops[got.op].kind != got.kind) {
 			w.fail("document %s: %+v was never asked for", doc, got)
+		}
+	}
+	for doc, rev := range w.abandoned {
+		kept := master.index[doc].rev
+		for _, n := range w.nodes {
+			kept = max(kept, n.aside[doc])
+		}
+		if kept < rev {
+			w.fail("document %s: the forced master lacked revision %d, and of what was put aside, the newest is %d", doc, rev, kept)
 		}
 	}
 }
