@@ -247,3 +247,74 @@ func TestBehindOnHold(t *testing.T) {
 	find[Ready](t, r.Step(time.Second, CASResult{ID: hold.ID, Outcome: Made}))
 	find[Ready](t, r.Step(time.Second, Behind{}))
 }
+
+// TestUnreachableLate: a report that the master's process is gone counts only for the fetch that waits for a reply.
+func TestUnreachableLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		replied bool
+		id      uint64 // added to the fetch's ID
+		want    bool   // whether the follower stands for election
+	}{"in time": {false, 0, true}, "of an earlier fetch": {false, ^uint64(0), false}, "after the reply": {true, 0, false}} {
+		r, f := follower(t, extent(9, wal.Epoch{Epoch: 5, First: 1}), 9)
+		if c.replied {
+			// The next fetch waits for the coordinator's retry, so that none is under way.
+			r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Fenced})
+		}
+		as := r.Step(time.Second, Unreachable{Node: "a", ID: f.ID + c.id})
+		as = append(as, r.Step(20*time.Second, Tick{})...)
+		stands := slices.ContainsFunc(as, func(a Action) bool { _, ok := a.(CAS); return ok })
+		if stands != c.want {
+			t.Errorf("%s: stands %v, want %v", name, stands, c.want)
+		}
+	}
+}
+
+// TestForcedNotNow: an operator's order waits while the copy is being replaced.
+func TestForcedNotNow(t *testing.T) {
+	r, f := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}), 9)
+	as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Snapshot, End: 20})
+	as = append(as, r.Step(time.Second, Tick{})...)
+	install, hold := find[Install](t, as), find[CAS](t, as)
+	if !slices.Equal(hold.State.Hold, []coord.NodeID{"b"}) {
+		t.Fatalf("it asks for %+v", hold.State)
+	}
+	r.Step(time.Second, CASResult{ID: hold.ID, Outcome: Made})
+	none[CAS](t, r.Step(2*time.Second, Force{}))
+	none[CAS](t, r.Step(20*time.Second, Tick{}))
+	if c := find[CAS](t, r.Step(21*time.Second, Installed{Gen: install.Gen, Seq: 20, Epoch: 5})); c.State.ISR[0] != "b" || c.State.Forced != 6 {
+		t.Errorf("it asks for %+v", c.State)
+	}
+}
+
+// TestDoubtPauses: a silent master is doubted only once within suspicionPause, so that masters do not alternate.
+func TestDoubtPauses(t *testing.T) {
+	r, f := follower(t, extent(9, wal.Epoch{Epoch: 5, First: 1}), 9)
+	r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10})
+	at := time.Second
+	// doubted returns when the follower first stands for election, or end if it does not.
+	doubted := func(end time.Duration) (CAS, time.Duration) {
+		for ; at < end; at += 100 * time.Millisecond {
+			for _, a := range append(r.Step(at, Contact{"b1"}), r.Step(at, Tick{})...) {
+				if c, ok := a.(CAS); ok {
+					return c, at
+				}
+			}
+		}
+		return CAS{}, at
+	}
+	c, first := doubted(10 * time.Second)
+	if c.State.ISR == nil {
+		t.Fatalf("the silent master is never doubted: %+v", r.Status())
+	}
+	// The master that won instead of this copy, and then another reply and silence again.
+	r.Step(at, CASResult{ID: c.ID, Outcome: Stale})
+	live := map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"}
+	both := []coord.NodeID{"a", "b"}
+	next := find[SendFetch](t, r.Step(at, View{Me: "b1", Live: live, Shard: coord.Shard{Version: 4, State: coord.State{Epoch: 6, ISR: both,
+		Leader: "a1", Replicas: both}}})).Fetch
+	r.Step(at, Reply{From: "a", ID: next.ID, Epoch: 6, Next: 10})
+	c, second := doubted(first + time.Minute)
+	if c.State.ISR == nil || second < first+suspicionPause {
+		t.Errorf("doubted after %v and again after %v; want a pause of at least %v", first, second, suspicionPause)
+	}
+}
