@@ -49,7 +49,7 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 		return Submission{}, err
 	}
 	if !f.TextKept() {
-		return Submission{}, fmt.Errorf("text of %s: %w: it is not kept", check, concordat.ErrNotFound)
+		return Submission{}, fmt.Errorf("text of check %s: %w: the text was not kept", check, concordat.ErrNotFound)
 	}
 	return Submission{ID: CaseDocument(origin), Title: cmp.Or(f.Submission.Title, string(f.Submission.ID)), Text: f.Submission.Text,
 		Dated: f.Dated, DatedBy: f.DatedBy}, nil

@@ -243,7 +243,7 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := compare.Guard(func() error { return s.take(ctx, id, b) }); err != nil {
 		one := store.Intake{ID: id, Worker: s.o.Worker, Rows: b.rows}
 		if failed := s.settle(ctx, one, &Settled{}); failed != nil && !errors.Is(failed, store.ErrLease) {
-			err = errors.Join(err, fmt.Errorf("undo an incomplete addition: %w; it will be undone at the next start", failed))
+			err = errors.Join(err, fmt.Errorf("undo an incomplete addition: %w; the next start will undo it", failed))
 		}
 		return err
 	}

@@ -87,11 +87,11 @@ func (s PartnerState) Ended() bool { return s != PartnerAsked && s != PartnerAns
 func (p *PartnerLibraries) validate() error {
 	switch {
 	case p.Partner == nil || p.Profiler == nil:
-		return fmt.Errorf("a partner has no client or no profiler: %w", concordat.ErrInvalid)
+		return fmt.Errorf("partner is missing its client or profiler: %w", concordat.ErrInvalid)
 	case len(p.Libraries) == 0:
-		return fmt.Errorf("partner %s: no library is given: %w", p.Partner.Site(), concordat.ErrInvalid)
+		return fmt.Errorf("partner %s: no library specified: %w", p.Partner.Site(), concordat.ErrInvalid)
 	case p.Documents < 0:
-		return fmt.Errorf("partner %s: %d documents: %w", p.Partner.Site(), p.Documents, concordat.ErrInvalid)
+		return fmt.Errorf("partner %s: number of documents %d: %w", p.Partner.Site(), p.Documents, concordat.ErrInvalid)
 	case p.Deadline < 0:
 		return fmt.Errorf("partner %s: deadline %s: %w", p.Partner.Site(), p.Deadline, concordat.ErrInvalid)
 	}
@@ -137,7 +137,7 @@ type MirroredLibrary struct {
 
 func (m *MirroredLibrary) Validate() error {
 	if m.Site == "" || m.Library == "" || m.Profiler == nil || m.Index == nil {
-		return fmt.Errorf("mirror of %s/%s: no profiler or no index: %w", m.Site, m.Library, concordat.ErrInvalid)
+		return fmt.Errorf("mirror of %s/%s: missing profiler or index: %w", m.Site, m.Library, concordat.ErrInvalid)
 	}
 	return nil
 }

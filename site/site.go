@@ -116,11 +116,11 @@ func (s *Site) Ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.R
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("an empty name: %w", concordat.ErrInvalid)
+		return fmt.Errorf("name is empty: %w", concordat.ErrInvalid)
 	case len(name) > concordat.LongestName:
 		return fmt.Errorf("name of %d bytes: %w: want at most %d", len(name), concordat.ErrInvalid, concordat.LongestName)
 	case !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
-		return fmt.Errorf("name %q: %w: it contains control characters or is not valid UTF-8", name, concordat.ErrInvalid)
+		return fmt.Errorf("name %q: %w: contains control characters or is not valid UTF-8", name, concordat.ErrInvalid)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func CheckText(text string) error {
 	case len(text) > segment.MaxBytes:
 		return fmt.Errorf("text of %d bytes: %w: want at most %d", len(text), concordat.ErrInvalid, segment.MaxBytes)
 	case !utf8.ValidString(text):
-		return fmt.Errorf("text: %w: it is not valid UTF-8", concordat.ErrInvalid)
+		return fmt.Errorf("text: %w: not valid UTF-8", concordat.ErrInvalid)
 	}
 	return nil
 }

@@ -244,7 +244,7 @@ func (s *Site) Watch(ctx context.Context, task concordat.TaskID) error {
 		return err
 	}
 	if !f.TextKept() {
-		return fmt.Errorf("watch %s: %w: its text is not kept", task, concordat.ErrInvalid)
+		return fmt.Errorf("watch %s: %w: the text of the submission was not kept", task, concordat.ErrInvalid)
 	}
 	p, err := s.o.Profiler.Profile(concordat.Document{ID: f.Submission.ID, Title: f.Submission.Title, Text: f.Submission.Text,
 		Added: s.o.Now()}, nil)

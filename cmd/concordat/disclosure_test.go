@@ -66,16 +66,16 @@ func TestDisclosureCommands(t *testing.T) {
 		"--json"); !strings.Contains(out, `"state":"granted"`) || !strings.Contains(out, `"actor":"librarian"`) {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "it is granted") {
+	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "the request is granted") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "refuse", "two"); !strings.Contains(out, "the partner is told the reason") {
+	if out := command(cli.Misused, "disclosure", "refuse", "two"); !strings.Contains(out, "a reason is required") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "refuse", "two", "--words", "no case is named"); !strings.Contains(out, "refused") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "withdraw", "two", "--words", "a mistake"); !strings.Contains(out, "it is refused") {
+	if out := command(cli.Misused, "disclosure", "withdraw", "two", "--words", "a mistake"); !strings.Contains(out, "the request is refused") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "withdraw", "one", "--words", "a mistake"); !strings.Contains(out, "withdrawn") {

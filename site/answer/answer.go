@@ -97,9 +97,9 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	}
 	switch {
 	case len(a.Sentences) == 0 || len(a.Sentences) > concordat.MaxAsked:
-		return nil, invalid("the question has %d sentences, outside the permitted range", len(a.Sentences))
+		return nil, invalid("the number of sentences (%d) is outside the permitted range", len(a.Sentences))
 	case len(a.Authors) > maxAuthors:
-		return nil, invalid("the question names %d authors, which is too many", len(a.Authors))
+		return nil, invalid("too many authors: %d", len(a.Authors))
 	case rank(a.Level) < 1:
 		return nil, invalid("unknown level %q", a.Level)
 	case a.Probe != concordat.ProbeExact && a.Probe != concordat.ProbeOne:
@@ -107,7 +107,7 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	}
 	for i, x := range a.Sentences {
 		if !profile.Gated(x.Gate) {
-			return nil, invalid("sentence %d has gate %d, which no scheme produces", i, x.Gate)
+			return nil, invalid("sentence %d has an invalid gate: %d", i, x.Gate)
 		}
 	}
 	set := s.epoch(a.Epoch)
@@ -115,7 +115,7 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	case set == nil || !set.member(from):
 		return nil, refuse(concordat.ReasonEpoch, "this site does not answer questions for epoch %s", a.Epoch)
 	case a.Scheme != set.Profiler.Scheme():
-		return nil, refuse(concordat.ReasonScheme, "for epoch %s, this site uses scheme %s", a.Epoch, set.Profiler.Scheme())
+		return nil, refuse(concordat.ReasonScheme, "for epoch %s, this site uses fingerprint scheme %s", a.Epoch, set.Profiler.Scheme())
 	}
 	return set, nil
 }
@@ -124,9 +124,9 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose string) error {
 	switch {
 	case job == concordat.JobID{}:
-		return fmt.Errorf("%w: the question names no job", concordat.ErrInvalid)
+		return fmt.Errorf("%w: missing job ID", concordat.ErrInvalid)
 	case len(libraries) == 0 || len(libraries) > maxAskedLibraries:
-		return fmt.Errorf("%w: the question names %d libraries, outside the permitted range", concordat.ErrInvalid, len(libraries))
+		return fmt.Errorf("%w: the number of libraries (%d) is outside the permitted range", concordat.ErrInvalid, len(libraries))
 	case len(purpose) > maxPurpose || strings.IndexFunc(purpose, unicode.IsControl) >= 0:
 		return fmt.Errorf("%w: the purpose (%d bytes) is too long or contains control characters", concordat.ErrInvalid, len(purpose))
 	}
@@ -141,7 +141,7 @@ func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose st
 // refusedJob returns the error for an unusable job.
 func refusedJob(err error) error {
 	if errors.Is(err, concordat.ErrInvalid) {
-		return refuse(concordat.ReasonUnknown, "this job is for another submission")
+		return refuse(concordat.ReasonUnknown, "this job ID belongs to a different submission")
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	}
 	a, err := q.set.Index.Match(ctx, q.query(g))
 	if err != nil {
-		return fmt.Errorf("match for %s in %s: %w", q.from, g.library.ID, err)
+		return fmt.Errorf("find matches for site %s in library %s: %w", q.from, g.library.ID, err)
 	}
 	l.Missing, l.Capped = len(a.Missing), min(a.Capped, 1)
 	given, err := s.askedTemplates(ctx, q, g)

@@ -43,11 +43,11 @@ type EpochSet struct {
 func (e *EpochSet) Validate() error {
 	switch {
 	case e.Epoch.Federation == "" || e.Epoch.Number == 0:
-		return fmt.Errorf("epoch set %s: %w: its epoch has no federation or no number", e.Epoch, concordat.ErrInvalid)
+		return fmt.Errorf("epoch set %s: %w: missing federation or epoch number", e.Epoch, concordat.ErrInvalid)
 	case e.Profiler == nil || e.Index == nil:
-		return fmt.Errorf("epoch set %s: %w: it has no profiler or no index", e.Epoch, concordat.ErrInvalid)
+		return fmt.Errorf("epoch set %s: %w: missing profiler or index", e.Epoch, concordat.ErrInvalid)
 	case len(e.SketchKey) < leastKey || len(e.HandleKey) < leastKey || len(e.CellKey) < leastKey:
-		return fmt.Errorf("epoch set %s: %w: its keys are shorter than %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
+		return fmt.Errorf("epoch set %s: %w: keys must have at least %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *Sets) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 			return err
 		}
 		if slices.ContainsFunc(in, func(o *epochSet) bool { return o.Epoch == e.Epoch }) {
-			return fmt.Errorf("epoch set %s: %w: it was given twice", e.Epoch, concordat.ErrInvalid)
+			return fmt.Errorf("epoch set %s: %w: duplicate epoch", e.Epoch, concordat.ErrInvalid)
 		}
 		if err := s.o.Store.Answers.SeeEpoch(ctx, e.Epoch, e.Profiler.Scheme()); err != nil {
 			return err
@@ -222,7 +222,7 @@ func (s *Sets) EpochStates(ctx context.Context) ([]EpochState, error) {
 // while the epoch is still answered.
 func (s *Sets) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	if s.epoch(e) != nil {
-		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
+		return fmt.Errorf("drop epoch %s: %w: the epoch is still in use", e, concordat.ErrInvalid)
 	}
 	return s.o.Store.Answers.DropEpoch(ctx, e)
 }
@@ -316,7 +316,7 @@ func (s *Sets) CatchUp(ctx context.Context) error {
 			e.forgetStanding() // other processes may have received questions
 		}
 		if err := s.keepShared(ctx, e); err != nil {
-			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)
+			return fmt.Errorf("update fingerprint set for epoch %s: %w", e.Epoch, err)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func (s *Sets) Follow(ctx context.Context) error {
 		}
 		e.forgetStanding()
 		if err := s.followSet(ctx, e); err != nil {
-			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)
+			return fmt.Errorf("update fingerprint set for epoch %s: %w", e.Epoch, err)
 		}
 	}
 	return nil

@@ -105,10 +105,10 @@ func (s *leadAnswers) leads(ctx context.Context, from concordat.SiteID, a *conco
 // checkLeadAsk returns the question of an ask, or an error if it cannot be answered.
 func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*leadQuestion, error) {
 	if err := checkFrame(a.Job, a.Libraries, a.Purpose); err != nil {
-		return nil, fmt.Errorf("lead ask: %w", err)
+		return nil, fmt.Errorf("lead question: %w", err)
 	}
 	if n := len(a.Cells); n > concordat.MaxLeadCells || n > 0 && concordat.Padded(n) != n {
-		return nil, fmt.Errorf("lead ask: %w: it has %d cells, which are too many or not padded", concordat.ErrInvalid, n)
+		return nil, fmt.Errorf("lead question: %w: the number of cells (%d) is too large or not padded", concordat.ErrInvalid, n)
 	}
 	set, err := s.epochFor(from, a.Epoch)
 	if err != nil {
@@ -122,9 +122,9 @@ func (s *leadAnswers) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) 
 	case want:
 	case q.cells.Digest():
 		return nil, refuse(concordat.ReasonScheme,
-			"this site accepts meaning codes only if they are keyed with the federation's key (%s): upgrade the asking site", want)
+			"this site accepts meaning codes only if they are keyed with the federation's key (%s); upgrade the asking site", want)
 	default:
-		return nil, refuse(concordat.ReasonScheme, "this site uses a different table of cells, %s", want)
+		return nil, refuse(concordat.ReasonScheme, "this site uses a different table of meaning codes: %s", want)
 	}
 	return q, nil
 }
@@ -163,7 +163,7 @@ func (s *leadAnswers) leadGrants(ctx context.Context, q *leadQuestion, t *concor
 		switch {
 		case refusal != nil:
 		case !g.rule.Leads || !atLeast(g.rule.Level, concordat.ShowMetadata):
-			refusal = refuse(concordat.ReasonLevel, "library %s does not answer questions about meaning", lib)
+			refusal = refuse(concordat.ReasonLevel, "library %s does not allow searches by meaning", lib)
 		case s.o.Meaning == nil || !s.o.Meaning():
 			refusal = refuse(concordat.ReasonScheme, "this site's documents are not indexed by meaning")
 		default:
@@ -210,7 +210,7 @@ func (s *leadAnswers) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i 
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
 	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.questions, compare.ForPartners)
 	if err != nil {
-		return fmt.Errorf("leads for %s in %s: %w", q.from, g.library.ID, err)
+		return fmt.Errorf("find leads for site %s in library %s: %w", q.from, g.library.ID, err)
 	}
 	t.Libraries[i].Missing = len(reached.Missing)
 	documents, err := s.readLeads(ctx, q, g, candidates)
@@ -465,7 +465,7 @@ func (d *leadDocument) places() []concordat.Span {
 func (k *known) places(passages []concordat.RevealPassage) error {
 	for i, p := range passages {
 		if p.Text != "" || !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span == p.Span }) {
-			return refuse(concordat.ReasonGate, "passage %d is not shown: it is not one of the places in the answer", i)
+			return refuse(concordat.ReasonGate, "passage %d is not shown: the answer did not include its position", i)
 		}
 	}
 	return nil

@@ -99,26 +99,26 @@ func checkNotice(n *concordat.Notice) error {
 	switch n.Kind {
 	case concordat.NoticeAlert:
 		if n.Answer == nil || !job {
-			return invalid("the alert names no job or contains no answer")
+			return invalid("the alert is missing its job ID or its answer")
 		}
 	case concordat.NoticeCase:
 		if !job || n.Case == nil || n.Case.State == "" || len(n.Case.Contact) > concordat.MaxCaseContact ||
 			len(n.Words) > concordat.MaxCaseWords {
-			return invalid("a case about nothing")
+			return invalid("the case is incomplete or its text is too long")
 		}
 	case concordat.NoticeDisclosure, concordat.NoticeEnded:
 		if !job {
-			return invalid("it names no job")
+			return invalid("missing job ID")
 		}
 	case concordat.NoticeWithdrawn:
 		if n.Library == "" {
-			return invalid("it names no library")
+			return invalid("missing library")
 		}
 	default:
 		return invalid("unknown kind %q", cut(n.Kind))
 	}
 	if len(n.Words) > maxWords || len(n.Library) > concordat.LongestName {
-		return invalid("its message (%d bytes) or the name of its library is too long", len(n.Words))
+		return invalid("the message (%d bytes) or the library name is too long", len(n.Words))
 	}
 	return nil
 }

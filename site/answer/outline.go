@@ -65,7 +65,7 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 }
 
 // errUntold is the common error for everything undisclosed.
-var errUntold = unknown("no answer to this job named such a document")
+var errUntold = unknown("no answer to this job included this document")
 
 // knownOrLead also accepts a document named only for its meaning.
 func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
@@ -105,7 +105,7 @@ func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *
 }
 
 // errChanged is the error for requesting more of a text that has changed since the job's answer.
-var errChanged = unknown("the document has changed or is gone: ask again")
+var errChanged = unknown("the document has changed or has been deleted; ask again")
 
 // read loads the text of the document. The cost must be paid beforehand.
 func (s *Answerer) read(ctx context.Context, k *known) error {
@@ -138,12 +138,12 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 // from its budget, plus units from the document's yearly budget.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
-		return nil, fmt.Errorf("request for outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
+		return nil, fmt.Errorf("outline request for %d documents: %w", len(a.Documents), concordat.ErrInvalid)
 	}
 	out := &concordat.Outlines{}
 	for i, of := range a.Documents {
 		if len(of.Ordinals) > concordat.MaxAsked {
-			return nil, fmt.Errorf("outline %d, around %d sentences: %w", i, len(of.Ordinals), concordat.ErrInvalid)
+			return nil, fmt.Errorf("outline request %d lists too many sentences (%d): %w", i, len(of.Ordinals), concordat.ErrInvalid)
 		}
 		line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(of.Handle[:])}
 		o, err := s.outline(ctx, from, a, of, &line)
@@ -176,7 +176,7 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	line.Library, line.Document = k.library.ID, k.row.ID
 	form := k.rule.Outline
 	if form == "" || !atLeast(k.rule.Level, concordat.ShowMetadata) {
-		return nil, refuse(concordat.ReasonLevel, "library %s shows no outlines", k.library.ID)
+		return nil, refuse(concordat.ReasonLevel, "library %s does not share outlines of documents", k.library.ID)
 	}
 	line.Form = form
 	around, err := k.anchors(of.Ordinals)
@@ -264,7 +264,7 @@ func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline)
 		return false
 	})
 	if len(o.Units) == 0 {
-		return refuse(concordat.ReasonLevel, "these sentences were shown to you in another form, and a text is shown in one form only")
+		return refuse(concordat.ReasonLevel, "you have seen these sentences in a different form, and each text is shown in only one form")
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	err := s.o.Store.Asks.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
 		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
 	if errors.Is(err, concordat.ErrRefused) {
-		return refuse(concordat.ReasonLevel, "this text was shown to you in another form, and a text is shown in one form only")
+		return refuse(concordat.ReasonLevel, "you have seen this text in a different form, and each text is shown in only one form")
 	}
 	return err
 }
@@ -292,10 +292,10 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 		}
 	}
 	if len(best) == 0 {
-		return nil, unknown("no answer to this job named any of these sentences")
+		return nil, unknown("no answer to this job included any of these sentences")
 	}
 	if evidenceOf(all) < leastEvidence {
-		return nil, refuse(concordat.ReasonGate, "the matches may be chance")
+		return nil, refuse(concordat.ReasonGate, "the matches may be coincidental")
 	}
 	order := slices.Sorted(maps.Keys(best))
 	kept := map[int]bool{}
@@ -321,7 +321,7 @@ func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, refuse(concordat.ReasonGate, "the matches there may be chance")
+		return nil, refuse(concordat.ReasonGate, "the matches near these sentences may be coincidental")
 	}
 	return out, nil
 }
@@ -394,7 +394,7 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	chars := 0
 	for i, p := range a.Passages {
 		if p.Span.Start < 0 || p.Span.End <= p.Span.Start || len(p.Words) == 0 || len(p.Words) > maxOrdered {
-			return nil, fmt.Errorf("passage %d, from %d to %d, with %d words: %w", i, p.Span.Start, p.Span.End, len(p.Words),
+			return nil, fmt.Errorf("passage %d (bytes %d to %d, %d words): %w", i, p.Span.Start, p.Span.End, len(p.Words),
 				concordat.ErrInvalid)
 		}
 		chars += p.Span.Len()

@@ -87,7 +87,7 @@ func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.L
 	}
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
-		return nil, refuse(concordat.ReasonLibrary, "no library %s is open to you", lib), nil
+		return nil, refuse(concordat.ReasonLibrary, "library %s does not exist or is not open to you", lib), nil
 	case err != nil:
 		return nil, nil, err
 	}
@@ -98,11 +98,11 @@ func (s *core) grant(ctx context.Context, from concordat.SiteID, lib concordat.L
 // refusal returns a refusal if nothing is answered, or nil.
 func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 	if g.rule.Level == concordat.ShowNothing {
-		return refuse(concordat.ReasonLibrary, "no library %s is open to you", g.library.ID)
+		return refuse(concordat.ReasonLibrary, "library %s does not exist or is not open to you", g.library.ID)
 	}
 	for _, t := range []time.Time{g.rule.Expires, g.library.Policy.Expires} {
 		if !t.IsZero() && !now.Before(t) {
-			return refuse(concordat.ReasonExpired, "library %s was open until %s", g.library.ID, t.Format(time.DateOnly))
+			return refuse(concordat.ReasonExpired, "access to library %s ended on %s", g.library.ID, t.Format(time.DateOnly))
 		}
 	}
 	for _, t := range []time.Time{g.rule.Embargo, g.library.Policy.Embargo} {
@@ -113,7 +113,7 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 		}
 	}
 	if len(g.rule.Purposes) > 0 && purpose != anyPurpose && !slices.Contains(g.rule.Purposes, purpose) {
-		return refuse(concordat.ReasonPurpose, "library %s is not open for purpose %q", g.library.ID, purpose)
+		return refuse(concordat.ReasonPurpose, "library %s does not accept questions with purpose %q", g.library.ID, purpose)
 	}
 	if !atLeast(g.rule.Level, concordat.ShowMetadata) && g.library.Documents < leastDocuments {
 		return refuse(concordat.ReasonGate, "library %s is too small to answer at level %s", g.library.ID, g.rule.Level)
@@ -192,7 +192,7 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 // example an entry that names the person responsible, form one transaction.
 func (s *Shares) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
-		return x, fmt.Errorf("%w: leads at level %s: leads name documents, so they need level metadata or above", concordat.ErrInvalid,
+		return x, fmt.Errorf("%w: level %s is too low for leads, which name documents; leads require level metadata or above", concordat.ErrInvalid,
 			x.Rule.Level)
 	}
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {

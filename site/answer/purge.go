@@ -77,7 +77,7 @@ func (s *Sets) Purge(ctx context.Context, libraries []concordat.LibraryID,
 		err := s.purge(ctx, &p, libraries, touched(row.Epoch))
 		out = append(out, p)
 		if err != nil {
-			return out, fmt.Errorf("fingerprint set of %s: %w", row.Epoch, err)
+			return out, fmt.Errorf("purge fingerprint set for epoch %s: %w", row.Epoch, err)
 		}
 	}
 	return out, nil

@@ -67,7 +67,7 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 	}
 	line.Library, line.Document = k.library.ID, k.row.ID
 	if !atLeast(k.rule.Level, a.Level) || k.lead && (a.Level != concordat.ShowPassage || !k.rule.Leads) {
-		return nil, refuse(concordat.ReasonLevel, "library %s shows no more than level %s", k.library.ID, k.rule.Level)
+		return nil, refuse(concordat.ReasonLevel, "library %s allows level %s at most", k.library.ID, k.rule.Level)
 	}
 	if a.Level == concordat.ShowPassage {
 		return s.passages(ctx, k, a, line)
@@ -87,7 +87,7 @@ func checkReveal(a *concordat.RevealAsk) error {
 	for i, p := range a.Passages {
 		switch {
 		case p.Span.Start < 0 || p.Span.End <= p.Span.Start || p.Span.End > math.MaxInt32:
-			return fmt.Errorf("passage %d, from %d to %d: %w", i, p.Span.Start, p.Span.End, concordat.ErrInvalid)
+			return fmt.Errorf("passage %d (bytes %d to %d): %w", i, p.Span.Start, p.Span.End, concordat.ErrInvalid)
 		case len(p.Text) > maxPassageText || !utf8.ValidString(p.Text):
 			return fmt.Errorf("passage %d: %w: its text (%d bytes) is too long or is not UTF-8", i, concordat.ErrInvalid, len(p.Text))
 		}
@@ -117,7 +117,7 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 		close := slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Distance <= openGate && h.Span.Overlaps(sp) })
 		if !close || !slices.Equal(clip(sp, near), []concordat.Span{sp}) || !compare.StartsRune(k.text, sp.Start) ||
 			!compare.StartsRune(k.text, sp.End) || len(p.Text) > sp.Len()*3/2+sentenceLetters {
-			return refuse(concordat.ReasonGate, "passage %d is not shown: none of its sentences matches closely, it is not part of the text, "+
+			return refuse(concordat.ReasonGate, "passage %d is not shown: no sentence in it is a close match, it is not part of the text, "+
 				"or it is much shorter than the text sent", i)
 		}
 	}
@@ -292,8 +292,8 @@ const MaxWords = 10_000
 
 // Errors about the message to a partner.
 var (
-	ErrNoWords   = fmt.Errorf("the partner is told the reason, so give one: %w", concordat.ErrInvalid)
-	ErrLongWords = fmt.Errorf("the reason told to the partner may have at most %d bytes: %w", MaxWords, concordat.ErrInvalid)
+	ErrNoWords   = fmt.Errorf("a reason is required, because the partner is told why: %w", concordat.ErrInvalid)
+	ErrLongWords = fmt.Errorf("the reason for the partner must not exceed %d bytes: %w", MaxWords, concordat.ErrInvalid)
 )
 
 // Decide grants or refuses a pending request, and sends the partner the decision with a message, which is mandatory for a refusal
@@ -324,13 +324,13 @@ func (s *Requests) decide(ctx context.Context, id, from, to, actor, words string
 		return d, err
 	}
 	if d.Direction != store.DisclosureIn {
-		return d, fmt.Errorf("disclosure %s: %w: the partner decides", id, concordat.ErrInvalid)
+		return d, fmt.Errorf("disclosure %s: %w: only the partner can decide this request", id, concordat.ErrInvalid)
 	}
 	if d, err = s.expire(ctx, d); err != nil {
 		return d, err
 	}
 	if d.State != from {
-		return d, fmt.Errorf("disclosure %s: %w: it is %s", id, concordat.ErrInvalid, d.State)
+		return d, fmt.Errorf("disclosure %s: %w: the request is %s", id, concordat.ErrInvalid, d.State)
 	}
 	until := time.Time{}
 	if to == concordat.DisclosureGranted {
@@ -379,7 +379,7 @@ func (s *Requests) Asked(ctx context.Context, id string) (store.Disclosure, []st
 		return d, nil, err
 	}
 	if d.Direction != store.DisclosureIn {
-		return d, nil, fmt.Errorf("disclosure %s: %w: its text is held by %s", id, concordat.ErrInvalid, d.Partner)
+		return d, nil, fmt.Errorf("disclosure %s: %w: only site %s has the text", id, concordat.ErrInvalid, d.Partner)
 	}
 	if d, err = s.expire(ctx, d); err != nil {
 		return d, nil, err

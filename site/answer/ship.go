@@ -171,7 +171,7 @@ func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int6
 		return 0, nil
 	}
 	if len(a.Cursor) > 64 {
-		return 0, fmt.Errorf("cursor with %d bytes: %w", len(a.Cursor), concordat.ErrInvalid)
+		return 0, fmt.Errorf("cursor is too long (%d bytes): %w", len(a.Cursor), concordat.ErrInvalid)
 	}
 	if len(a.Cursor) == cursorBytes {
 		seq := int64(binary.BigEndian.Uint64(a.Cursor))
@@ -179,7 +179,7 @@ func (e *epochSet) readCursor(from concordat.SiteID, a *concordat.ShipAsk) (int6
 			return seq, nil
 		}
 	}
-	return 0, unknown("the cursor belongs to another fingerprint set: start again")
+	return 0, unknown("the cursor belongs to a different fingerprint set; start again")
 }
 
 // OpenTo returns the libraries that are or will be open to a partner, in order, with the opening dates of the latter.

@@ -33,7 +33,7 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 	if err := r.fw.s.o.Store.Asks.Show(ctx, showing); errors.Is(err, concordat.ErrRefused) {
 		return nil, 0, nil, nil
 	} else if err != nil {
-		return nil, 0, nil, fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
+		return nil, 0, nil, fmt.Errorf("record disclosure to site %s: %w", r.answer.site, err)
 	}
 	e, err := r.p.Partner.Edges(ctx, a)
 	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
@@ -43,13 +43,13 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 		return nil, words, nil, err
 	}
 	if e == nil || len(e.Passages) != len(a.Passages) {
-		return nil, words, nil, fmt.Errorf("%w: passage boundaries", errGarbage)
+		return nil, words, nil, fmt.Errorf("%w: invalid passage boundaries", errGarbage)
 	}
 	for i, found := range e.Passages {
 		for _, x := range found {
 			if x.From < 0 || x.To <= x.From || x.To > len(own[i].Spans) || x.Span.Start < literal[i].B.Start || x.Span.End > literal[i].B.End ||
 				x.Span.Len() <= 0 {
-				return nil, words, nil, fmt.Errorf("%w: passage boundaries", errGarbage)
+				return nil, words, nil, fmt.Errorf("%w: invalid passage boundaries", errGarbage)
 			}
 			copies = append(copies, align.Passage{
 				A: concordat.Span{Start: own[i].Spans[x.From].Start, End: own[i].Spans[x.To-1].End}, B: x.Span,

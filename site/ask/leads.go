@@ -262,7 +262,7 @@ func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte
 		err = r.putAsk(ctx, a.Job, salt, asked)
 	}
 	if err != nil {
-		r.fault = fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
+		r.fault = fmt.Errorf("record disclosure to site %s: %w", r.answer.site, err)
 		return r.fault
 	}
 	for i := range r.answer.consulted {
@@ -295,31 +295,31 @@ func sentencesOf(places []*meaning.Asked, spans []concordat.Span) []concordat.Sp
 
 // validLeads returns errGarbage for an answer that does not fit question a.
 func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
-	bad := func(what string) error { return fmt.Errorf("%w: leads: %s", errGarbage, what) }
+	bad := func(what string) error { return fmt.Errorf("%w: lead answer: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {
-		return bad("libraries")
+		return bad("wrong number of libraries")
 	}
 	for i, l := range t.Libraries {
 		if l.Library != a.Libraries[i] || l.Missing < 0 {
-			return bad("library " + string(a.Libraries[i]))
+			return bad("invalid answer for library " + string(a.Libraries[i]))
 		}
 	}
 	if len(a.Cells) == 0 && len(t.Documents) > 0 {
-		return bad("it names documents although no question was asked")
+		return bad("unexpected documents for an empty question")
 	}
 	told := map[concordat.Handle]bool{}
 	for _, d := range t.Documents {
 		if told[d.Handle] {
-			return bad("it names the same document twice")
+			return bad("duplicate document")
 		}
 		told[d.Handle] = true
 		end := 0
 		if d.Library < 0 || d.Library >= len(t.Libraries) || len(d.Places) == 0 {
-			return bad("document")
+			return bad("invalid document")
 		}
 		for _, p := range d.Places {
 			if p.Start < end || p.Len() <= 0 || p.End > math.MaxInt32 {
-				return bad("place")
+				return bad("invalid place in a document")
 			}
 			end = p.End
 		}
@@ -327,7 +327,7 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	for _, h := range t.Hits {
 		if h.Cells < 0 || h.Cells >= len(a.Cells) || h.Document < 0 || h.Document >= len(t.Documents) || h.Place < 0 ||
 			h.Place >= len(t.Documents[h.Document].Places) || h.Step > concordat.LeadVeryNear {
-			return bad("hit")
+			return bad("invalid match")
 		}
 	}
 	return nil
@@ -391,7 +391,7 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 // same errors as Reveal.
 func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
 	if o.Partner == nil {
-		return nil, fmt.Errorf("reveal a lead: %w: no partner is given", concordat.ErrInvalid)
+		return nil, fmt.Errorf("reveal lead: %w: no partner specified", concordat.ErrInvalid)
 	}
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
@@ -399,13 +399,13 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 		return nil, err
 	}
 	if f.Withheld != nil {
-		return nil, fmt.Errorf("reveal a lead: %w: the text of the submission was not kept", concordat.ErrInvalid)
+		return nil, fmt.Errorf("reveal lead: %w: the text of the submission was not kept", concordat.ErrInvalid)
 	}
 	var made []int
 	for _, number := range numbers {
 		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == number })
 		if i < 0 || f.PartnerLeads[i].Source.Site != o.Partner.Site() {
-			return nil, fmt.Errorf("lead %s: %w: it does not point to a document of %s", number, concordat.ErrInvalid, o.Partner.Site())
+			return nil, fmt.Errorf("lead %s: %w: the lead does not refer to a document of site %s", number, concordat.ErrInvalid, o.Partner.Site())
 		}
 		l := &f.PartnerLeads[i]
 		if l.Outcome != "" || slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {

@@ -42,7 +42,7 @@ func add(f *report.Findings, all []*partnerAnswer) {
 		for _, c := range t.consulted {
 			if c.Shown.Exists && (c.Level == concordat.ShowExists || c.Level == concordat.ShowCounts) {
 				f.Flags = append(f.Flags, concordat.Flag{Code: "matches_not_shown", Count: c.Shown.Sentences,
-					Detail: fmt.Sprintf("library %s of site %s contains something that matches and shows nothing else; its contact may be able to say more",
+					Detail: fmt.Sprintf("library %s of site %s contains matching text but does not show it; the library's contact may be able to say more",
 						c.Library, c.Site)})
 			}
 		}

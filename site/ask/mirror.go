@@ -54,7 +54,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		return done, err
 	}
 	if partner.Site() != m.Site {
-		return done, fmt.Errorf("mirror of %s from %s: %w", m.Site, partner.Site(), concordat.ErrInvalid)
+		return done, fmt.Errorf("mirror of site %s requested from site %s: %w", m.Site, partner.Site(), concordat.ErrInvalid)
 	}
 	state, err := s.o.Store.Asks.Mirror(ctx, keyOf(m))
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -129,7 +129,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 		return fmt.Errorf("shipment uses scheme %s, want %s: %w", got, state.Scheme, concordat.ErrScheme)
 	}
 	if len(sh.Cursor) > maxCursor || len(sh.Documents) > maxShippedDocuments || sh.More && string(sh.Cursor) == string(state.Cursor) {
-		return fmt.Errorf("%w: shipment", errGarbage)
+		return fmt.Errorf("%w: invalid shipment", errGarbage)
 	}
 	var rows []store.MirrorDocument
 	var gone []concordat.DocumentID
@@ -185,14 +185,14 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 // shipped returns the profile of a mirrored document. It has no text; a sentence's position is its ordinal.
 func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (*concordat.Profile, error) {
 	if len(d.Sentences) > maxShippedSentences {
-		return nil, fmt.Errorf("%w: a document has %d sentences", errGarbage, len(d.Sentences))
+		return nil, fmt.Errorf("%w: a document has too many sentences: %d", errGarbage, len(d.Sentences))
 	}
 	p := &concordat.Profile{Scheme: m.Profiler.Scheme(), Document: concordat.Document{Library: within(m), ID: HandleName(d.Handle),
 		Title: plain(d.Title, maxName), Added: d.Date}}
 	before := -1
 	for _, x := range d.Sentences {
 		if x.Ordinal <= before || x.Ordinal > 1<<30 {
-			return nil, fmt.Errorf("%w: its sentences are out of order", errGarbage)
+			return nil, fmt.Errorf("%w: the sentences of a document are out of order", errGarbage)
 		}
 		before = x.Ordinal
 		p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: x.Fingerprint, Section: -1,

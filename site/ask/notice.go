@@ -27,7 +27,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 	for _, a := range asks {
 		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == a.Site })
 		if i < 0 {
-			errs = append(errs, fmt.Errorf("standing check %s at %s: %w: the partner was not told", task, a.Site, concordat.ErrUnavailable))
+			errs = append(errs, fmt.Errorf("standing check %s at %s: %w: the partner was not notified", task, a.Site, concordat.ErrUnavailable))
 			continue
 		}
 		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
@@ -66,7 +66,7 @@ func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat
 	case concordat.NoticeDisclosure:
 		return a.Task, nil
 	}
-	return a.Task, fmt.Errorf("notice %q: %w", plain(n.Kind, 40), concordat.ErrInvalid)
+	return a.Task, fmt.Errorf("notice of unknown kind %q: %w", plain(n.Kind, 40), concordat.ErrInvalid)
 }
 
 // maxAlerts is the maximum number of documents in one notice.
@@ -76,7 +76,7 @@ const maxAlerts = 1000
 func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
 	t := n.Answer
 	if t == nil || len(t.Documents) > maxAlerts {
-		return fmt.Errorf("alert without matches: %w", concordat.ErrInvalid)
+		return fmt.Errorf("alert with no answer or too many documents: %w", concordat.ErrInvalid)
 	}
 	ask := &concordat.Ask{Sentences: make([]concordat.AskedSentence, len(a.Spans))}
 	for _, l := range t.Libraries {

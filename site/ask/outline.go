@@ -321,7 +321,7 @@ func (r *round) outlines(ctx context.Context, cs []*compare.Candidate, docs map[
 	}
 	for _, job := range jobs {
 		if err := r.outlinesOf(ctx, job, byJob[job], cs, docs, out); err != nil {
-			return out, fmt.Errorf("second round: %w", err)
+			return out, fmt.Errorf("request outlines: %w", err)
 		}
 	}
 	return out, nil
@@ -341,7 +341,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 		return err
 	}
 	if shown == nil || len(shown.Documents) != len(a.Documents) {
-		return fmt.Errorf("%w: outlines", errGarbage)
+		return fmt.Errorf("%w: wrong number of outlines", errGarbage)
 	}
 	if len(shown.Statement.Payload) > 0 {
 		r.answer.statements = append(r.answer.statements, shown.Statement)
@@ -385,7 +385,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
 	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > maxOutlineUnits {
-		return outlined{}, 0, nil, fmt.Errorf("%w: outline", errGarbage)
+		return outlined{}, 0, nil, fmt.Errorf("%w: invalid outline", errGarbage)
 	}
 	var rough, literal []align.Passage
 	var full *align.Text
@@ -444,7 +444,7 @@ func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
 	for i, u := range o.Units {
 		if u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1 || u.Chars < 0 || u.Chars > 1<<20 || u.Features < 0 ||
 			u.Features > 1<<16 {
-			return nil, fmt.Errorf("%w: unit %d", errGarbage, i)
+			return nil, fmt.Errorf("%w: invalid unit %d in an outline", errGarbage, i)
 		}
 		if i > 0 && u.Ordinal != o.Units[i-1].Ordinal+1 {
 			out = append(out, align.Print{Span: concordat.Span{Start: end, End: end}})

@@ -229,15 +229,15 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return concordat.ReasonBusy, fmt.Sprintf("no answer within %s", deadline)
 	case errors.Is(err, errGarbage), errors.Is(err, concordat.ErrInvalid):
-		return concordat.ReasonFault, "its answer could not be read"
+		return concordat.ReasonFault, "the partner's answer could not be read"
 	case errors.Is(err, concordat.ErrScheme):
 		return concordat.ReasonScheme, reasonWords(concordat.ReasonScheme)
 	case errors.Is(err, concordat.ErrRefused):
 		return concordat.ReasonFault, "refused"
 	case errors.Is(err, concordat.ErrUnavailable):
-		return concordat.ReasonBusy, "it cannot be reached"
+		return concordat.ReasonBusy, "the partner cannot be reached"
 	}
-	return concordat.ReasonFault, "something failed between the sites"
+	return concordat.ReasonFault, "the exchange with the partner failed"
 }
 
 // reasonWords explains a protocol reason in plain words.
@@ -248,27 +248,27 @@ func reasonWords(r concordat.Reason) string {
 	case concordat.ReasonPurpose:
 		return "not open for this purpose"
 	case concordat.ReasonLevel:
-		return "it shows less than was asked for"
+		return "the partner does not show as much as requested"
 	case concordat.ReasonBudget:
-		return "this site has used up its budget there"
+		return "this site has used up its budget at the partner"
 	case concordat.ReasonEmbargo:
 		return "the library is under embargo"
 	case concordat.ReasonExpired:
 		return "the library has expired"
 	case concordat.ReasonEpoch:
-		return "it has no fingerprints for this key period"
+		return "the partner has no fingerprints for this key period"
 	case concordat.ReasonScheme:
-		return "it uses a different fingerprint scheme"
+		return "the partner uses a different fingerprint scheme"
 	case concordat.ReasonGate:
 		return "too few matches to show"
 	case concordat.ReasonUnknown:
-		return "the question is no longer known there"
+		return "the partner no longer has a record of the question"
 	case concordat.ReasonApproval:
-		return "a person did not agree"
+		return "a person at the partner declined"
 	case concordat.ReasonBusy:
 		return "busy"
 	}
-	return "something failed there"
+	return "an error occurred at the partner"
 }
 
 // plain returns s on one line, without control characters, truncated to n characters.

@@ -52,7 +52,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 		}
 		p := &f.Passages[i]
 		if p.Source.Site != o.Partner.Site() || p.SourceSpan.Len() <= 0 {
-			return nil, fmt.Errorf("passage %d: %w: it has no known place in a document of %s", i, concordat.ErrInvalid, o.Partner.Site())
+			return nil, fmt.Errorf("passage %d: %w: the passage has no known position in a document of site %s", i, concordat.ErrInvalid, o.Partner.Site())
 		}
 		if o.Level == concordat.ShowOverlap && p.Shared != nil || p.Text != "" {
 			continue
@@ -253,7 +253,7 @@ func requestOf(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, 
 	}
 	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
 	if i < 0 || f.Partners[i].Job == "" {
-		return nil, fmt.Errorf("%w: a mirror named the document, not its owner", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: the document was found in a mirror, not by asking the partner", concordat.ErrInvalid)
 	}
 	src := f.Partners[i]
 	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}

@@ -20,7 +20,7 @@ import (
 )
 
 // errGarbage means that a partner's answer violates the protocol.
-var errGarbage = errors.New("the answer breaks the protocol")
+var errGarbage = errors.New("the answer violates the protocol")
 
 // round handles one submission at one partner.
 type round struct {
@@ -95,11 +95,11 @@ func (r *round) prepare(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
+		return fmt.Errorf("record disclosure to site %s: %w", r.answer.site, err)
 	}
 	withheld, err := r.fw.s.o.Store.Asks.Expose(ctx, r.answer.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
 	if err != nil {
-		return fmt.Errorf("record what was shown to %s: %w", r.answer.site, err)
+		return fmt.Errorf("record disclosure to site %s: %w", r.answer.site, err)
 	}
 	var kept, left []int
 	for i, q := range r.chosen {
@@ -220,24 +220,24 @@ const maxName = 512
 func validAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	bad := func(what string) error { return fmt.Errorf("%w: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {
-		return bad("libraries")
+		return bad("wrong number of libraries")
 	}
 	for i, l := range t.Libraries {
 		known := slices.Contains(concordat.Levels(), l.Level)
 		if l.Library != a.Libraries[i] || !known && l.Refusal == nil || math.IsNaN(l.Ready) || l.Ready < 0 || l.Ready > 1 ||
 			min(l.Documents, l.Sentences, l.Missing, l.Capped) < 0 {
-			return bad("library " + string(a.Libraries[i]))
+			return bad("invalid answer for library " + string(a.Libraries[i]))
 		}
 	}
 	for _, d := range t.Documents {
 		if d.Library < 0 || d.Library >= len(t.Libraries) || d.Matches < 0 {
-			return bad("document")
+			return bad("invalid document")
 		}
 	}
 	for _, h := range t.Hits {
 		if h.Sentence < 0 || h.Sentence >= len(a.Sentences) || h.Document < 0 || h.Document >= len(t.Documents) ||
 			h.Ordinal < 0 || h.Ordinal > math.MaxInt32 || h.Closeness > concordat.CloseSame || h.Documents < 0 {
-			return bad("match")
+			return bad("invalid match")
 		}
 	}
 	return nil

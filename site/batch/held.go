@@ -192,7 +192,7 @@ func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]i
 	}
 	var kept []Wording
 	if err := json.Unmarshal(data, &kept); err != nil {
-		return nil, fmt.Errorf("wording of batch %s: %w: %v", id, concordat.ErrCorrupt, err)
+		return nil, fmt.Errorf("read the wording of batch %s: %w: %v", id, concordat.ErrCorrupt, err)
 	}
 	var out []ViewedWording
 	for n, k := range kept {

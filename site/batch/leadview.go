@@ -121,7 +121,7 @@ func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLead
 		}
 		var t reportedLeads
 		if err := json.Unmarshal(row.Reported, &t); err != nil {
-			return nil, fmt.Errorf("leads of batch %s: %w: %v", v.ID, concordat.ErrCorrupt, err)
+			return nil, fmt.Errorf("read the leads of batch %s: %w: %v", v.ID, concordat.ErrCorrupt, err)
 		}
 		out[row.Member] = t
 	}
@@ -276,7 +276,7 @@ func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one 
 		return v.Members[l.A].Number == one.A && v.Members[l.B].Number == one.B && l.Points == one.Span && l.SourcePoints == one.Source
 	})
 	if i < 0 {
-		return fmt.Errorf("lead of %d and %d of batch %s: %w", one.A+1, one.B+1, id, concordat.ErrNotFound)
+		return fmt.Errorf("lead between documents %d and %d of batch %s: %w", one.A+1, one.B+1, id, concordat.ErrNotFound)
 	}
 	l, now := &leads.Leads[i], s.Options().Now()
 	e := store.BatchEvent{At: now, By: one.By, Action: "lead_" + string(one.State), Text: v.Members[l.A].Name + " – " + v.Members[l.B].Name}

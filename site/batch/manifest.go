@@ -50,9 +50,9 @@ type ManifestError struct {
 }
 
 func (e *ManifestError) Error() string {
-	what := map[string]string{"large": "it has more than " + e.Detail, "empty": "it is empty", "table": e.Detail,
-		"column": "its first line has no column named file",
-		"file":   "it names no file", "twice": e.Detail + " already appears in an earlier line", "date": e.Detail +
+	what := map[string]string{"large": "larger than " + e.Detail, "empty": "the manifest is empty", "table": e.Detail,
+		"column": "the first line has no column named file",
+		"file":   "missing file name", "twice": e.Detail + " already appears in an earlier line", "date": e.Detail +
 			" is not a date: want YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD HH:MM",
 		"many": "more than " + e.Detail + " lines"}[e.Code]
 	if e.Line > 0 {

@@ -27,7 +27,7 @@ func CommentPair(ctx context.Context, db *store.DB, id string, e store.BatchEven
 	}
 	by := numbered(members)
 	if by[a] == nil || by[b] == nil {
-		return fmt.Errorf("pair %d, %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
+		return fmt.Errorf("pair %d and %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
 	}
 	e.Action, e.Text = "pair_comment", pairNames(by[a], by[b])+": "+e.Text
 	return noted(ctx, db, notes, func(db *store.DB) error { return db.Batches.AppendBatchEvent(ctx, id, e) })

@@ -45,7 +45,7 @@ func (r *batchRun) regain(ctx context.Context) error {
 		}
 	}
 	for name := range missing {
-		return fmt.Errorf("text of %s and of %d other documents: %w: another node had these texts, and they can no longer be read from the files", name,
+		return fmt.Errorf("text of %s and %d more documents: %w: the texts were on another node and can no longer be read from the files", name,
 			len(missing)-1, concordat.ErrNotFound)
 	}
 	return nil

@@ -250,7 +250,7 @@ func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a,
 	}
 	by := numbered(members)
 	if by[a] == nil || by[b] == nil || by[a].Task == "" {
-		return nil, fmt.Errorf("pair %d, %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
+		return nil, fmt.Errorf("pair %d and %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
 	}
 	f, err := s.Findings(ctx, by[a].Task)
 	if err != nil {

@@ -279,7 +279,7 @@ func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, 
 	}
 	members := numbered(v.Members)
 	if members[a] == nil || members[b] == nil {
-		return fmt.Errorf("pair %d, %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
+		return fmt.Errorf("pair %d and %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
 	}
 	if members[b].Name < members[a].Name {
 		a, b = b, a

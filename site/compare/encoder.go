@@ -211,7 +211,7 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		}
 		clear(vectors) // stored vectors come from another model with the same name, so request all of them again
 	}
-	return nil, sent, &serverError{errors.New("its vectors have different lengths")}
+	return nil, sent, &serverError{errors.New("the encoder returned vectors of different lengths")}
 }
 
 // evenly reports whether all known vectors have the same dimension.

@@ -51,13 +51,13 @@ func (m CaseMove) validate(was store.SharedCase) error {
 	case !slices.Contains(concordat.CaseDecisions(), m.Decision):
 		return invalid("unknown decision %q", m.Decision)
 	case m.State == "" && m.Decision == concordat.Undecided:
-		return invalid("neither a state nor a decision")
+		return invalid("a state or a decision is required")
 	case len(m.Words) > concordat.MaxCaseWords:
-		return invalid("a message of %d bytes, but at most %d are allowed", len(m.Words), concordat.MaxCaseWords)
+		return invalid("the message has %d bytes, but at most %d are allowed", len(m.Words), concordat.MaxCaseWords)
 	case len(m.Contact) > concordat.MaxCaseContact:
-		return invalid("a contact of %d bytes, but at most %d are allowed", len(m.Contact), concordat.MaxCaseContact)
+		return invalid("the contact has %d bytes, but at most %d are allowed", len(m.Contact), concordat.MaxCaseContact)
 	case m.Decision != concordat.Undecided && was.Own.Decision != concordat.Undecided:
-		return invalid("it is decided: %s", was.Own.Decision)
+		return invalid("a decision has already been made: %s", was.Own.Decision)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func MoveCase(ctx context.Context, s *site.Site, db *store.DB, id concordat.Case
 		x.Own.Decision = m.Decision
 		if !m.Keep {
 			if was.Work == store.CaseReceipt {
-				return was, fmt.Errorf("case %s: %w: a deletion for it is under way; try again in a minute", id, concordat.ErrChanged)
+				return was, fmt.Errorf("case %s: %w: a deletion for this case is in progress; try again in a minute", id, concordat.ErrChanged)
 			}
 			if targets, err = caseTargets(ctx, s, db, was); err != nil {
 				return was, err
@@ -167,7 +167,7 @@ func caseTargets(ctx context.Context, s *site.Site, db *store.DB, x store.Shared
 		return nil, err
 	}
 	if !t.State.Ended() {
-		return nil, fmt.Errorf("case %s: check %s: %w: it is running", x.ID, x.Task, concordat.ErrChanged)
+		return nil, fmt.Errorf("case %s: check %s: %w: the check is still running", x.ID, x.Task, concordat.ErrChanged)
 	}
 	origin := x.Task
 	var j site.Job

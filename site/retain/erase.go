@@ -156,7 +156,7 @@ func (e *Eraser) await(ctx context.Context, id string, enough func(store.Erasure
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("deletion %s continues: %w: %w", id, concordat.ErrUnavailable, ctx.Err())
+			return nil, fmt.Errorf("deletion %s is still in progress: %w: %w", id, concordat.ErrUnavailable, ctx.Err())
 		case <-time.After(otherProcessPoll):
 		}
 	}
@@ -294,7 +294,7 @@ func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
 	}
 	for _, q := range t.Questions {
 		if err := e.deleteQuestion(ctx, r, q); err != nil {
-			return nil, fmt.Errorf("deletion %s: question %s of %s: %w", id, q.Job, q.Partner, err)
+			return nil, fmt.Errorf("deletion %s: question %s from site %s: %w", id, q.Job, q.Partner, err)
 		}
 	}
 	if err := e.deleteDocuments(ctx, r, t); err != nil {

@@ -35,9 +35,9 @@ const MaxTargets = 10_000
 func (t Target) Validate() error {
 	switch {
 	case len(t.Tasks) == 0 && len(t.Documents) == 0 && len(t.Batches) == 0 && !t.Whole && len(t.Texts) == 0 && len(t.Questions) == 0:
-		return fmt.Errorf("deletion names nothing to delete: %w", concordat.ErrInvalid)
+		return fmt.Errorf("nothing to delete was specified: %w", concordat.ErrInvalid)
 	case (len(t.Documents) > 0 || t.Whole) && t.Library == "":
-		return fmt.Errorf("deletion names documents but no library: %w", concordat.ErrInvalid)
+		return fmt.Errorf("documents to delete were specified without their library: %w", concordat.ErrInvalid)
 	case len(t.Tasks)+len(t.Documents)+len(t.Batches)+len(t.Texts)+len(t.Questions) > MaxTargets:
 		return fmt.Errorf("deletion of %d items: %w: want at most %d", len(t.Tasks)+len(t.Documents)+len(t.Batches)+len(t.Texts)+len(t.Questions),
 			concordat.ErrInvalid, MaxTargets)
