@@ -54,7 +54,7 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 func malformed(err error) *concordat.Refusal {
 	if errors.Is(err, wire.ErrVersion) {
 		return &concordat.Refusal{Reason: concordat.ReasonFault,
-			Words: fmt.Sprintf("this site uses version %d of the protocol; both sites must run versions of Concordat that use the same one", wire.Version)}
+			Words: fmt.Sprintf("this site uses version %d of the protocol; both sites must run Concordat versions with the same protocol version", wire.Version)}
 	}
 	return &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not have the expected format"}
 }
@@ -114,7 +114,7 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 		h := s.head()
 		return wire.AppendHead(nil, &h)
 	}
-	return nil, fmt.Errorf("message of type %d: %w", t, wire.ErrFormat)
+	return nil, fmt.Errorf("unexpected message type %d: %w", t, wire.ErrFormat)
 }
 
 // answerEpoch handles one request about an epoch. It parses the request, checks the epoch, answers, and encodes the answer.
@@ -139,7 +139,7 @@ func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteI
 func (s *answers) scheme(e concordat.Epoch) (concordat.Scheme, error) {
 	scheme, ok := s.epochs.Scheme(e)
 	if !ok {
-		return "", &concordat.Refusal{Reason: concordat.ReasonEpoch, Words: "this site has no fingerprints for " + e.String()}
+		return "", &concordat.Refusal{Reason: concordat.ReasonEpoch, Words: "this site has no fingerprints for epoch " + e.String()}
 	}
 	return scheme, nil
 }
@@ -155,7 +155,7 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	}
 	if scheme != a.Scheme {
 		// An empty answer without an error would be taken for "nothing found".
-		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme, Words: "this site uses scheme " + string(scheme)}
+		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme, Words: "this site uses fingerprint scheme " + string(scheme)}
 	}
 	t, err := s.answerer.Answer(ctx, from, a)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // errSlow means that a message from an unknown sender was dropped in favour of others.
-var errSlow = errors.New("the message was dropped in favour of others")
+var errSlow = errors.New("the message was dropped to make room for other messages")
 
 // bodies limits the bytes of messages that are arriving or awaiting answers.
 type bodies struct {
@@ -161,7 +161,7 @@ func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest ti
 		n, err := r.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if len(buf) > most {
-			return nil, fmt.Errorf("it is longer than %d bytes", most)
+			return nil, fmt.Errorf("the message is longer than %d bytes", most)
 		}
 		ended := errors.Is(err, io.EOF)
 		if !checked && (len(buf) >= firstRead || ended) {

@@ -118,7 +118,7 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnsw
 	}
 	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, answering(wire.ParseAnswer, func(v *wire.EpochAnswer) error {
 		if v.Epoch != a.Epoch || v.Scheme != a.Scheme {
-			return fmt.Errorf("fingerprints of %s, %s were compared instead of those of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch, a.Scheme,
+			return fmt.Errorf("the partner compared fingerprints of epoch %s, scheme %s; want epoch %s, scheme %s: %w", v.Epoch, v.Scheme, a.Epoch, a.Scheme,
 				concordat.ErrScheme)
 		}
 		if err := checkAnswer(a, &v.Answer); err != nil {
@@ -147,11 +147,11 @@ func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [
 // checkAnswer returns an error for an answer that does not fit a, or that discloses more than its stated level allows.
 func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
-		return fmt.Errorf("%d libraries answered, but %d were asked", len(t.Libraries), len(a.Libraries))
+		return fmt.Errorf("the answer covers %d libraries, but %d were requested", len(t.Libraries), len(a.Libraries))
 	}
 	for i, l := range t.Libraries {
 		if l.Library != a.Libraries[i] {
-			return fmt.Errorf("library %q answered, but %q was asked", l.Library, a.Libraries[i])
+			return fmt.Errorf("the answer is for library %q, but %q was requested", l.Library, a.Libraries[i])
 		}
 		if rank(l.Level) > rank(a.Level) {
 			return fmt.Errorf("level %s of library %q exceeds the requested maximum, %s", l.Level, l.Library, a.Level)
@@ -159,12 +159,12 @@ func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	}
 	for _, d := range t.Documents {
 		if rank(t.Libraries[d.Library].Level) < rank(concordat.ShowCounts) {
-			return fmt.Errorf("a document from a library at level %s", t.Libraries[d.Library].Level)
+			return fmt.Errorf("unexpected document from a library at level %s", t.Libraries[d.Library].Level)
 		}
 	}
 	for _, h := range t.Hits {
 		if l := t.Libraries[t.Documents[h.Document].Library].Level; rank(l) < rank(concordat.ShowMetadata) {
-			return fmt.Errorf("a match in a library at level %s", l)
+			return fmt.Errorf("unexpected match in a library at level %s", l)
 		}
 	}
 	return nil
@@ -200,11 +200,11 @@ func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concord
 // outlines.
 func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	if len(v.Documents) != len(a.Documents) {
-		return fmt.Errorf("the answer covers %d documents, but %d were asked for", len(v.Documents), len(a.Documents))
+		return fmt.Errorf("the answer covers %d documents, but %d were requested", len(v.Documents), len(a.Documents))
 	}
 	for i, d := range v.Documents {
 		if d.Handle != a.Documents[i].Handle {
-			return fmt.Errorf("document %d is not the one asked for", i)
+			return fmt.Errorf("document %d of the answer is not the one requested", i)
 		}
 		if err := checkUnits(&d); err != nil {
 			return err
@@ -218,7 +218,7 @@ func checkUnits(o *concordat.Outline) error {
 	ordinal, end := -1, 0
 	for _, u := range o.Units {
 		if u.Ordinal <= ordinal || u.Span.Start < end || u.Span.End > o.Length {
-			return fmt.Errorf("unit %d, at %d to %d of %d, does not follow unit %d, which ends at %d", u.Ordinal, u.Span.Start, u.Span.End, o.Length, ordinal, end)
+			return fmt.Errorf("unit %d (bytes %d to %d of %d) does not come after unit %d, which ends at byte %d", u.Ordinal, u.Span.Start, u.Span.End, o.Length, ordinal, end)
 		}
 		ordinal, end = u.Ordinal, u.Span.End
 	}
@@ -233,7 +233,7 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	}
 	v, statement, err := exchange(ctx, c, crypto.TypeEdges, payload, answering(wire.ParseEdges, func(v *concordat.Edges) error {
 		if len(v.Passages) != len(a.Passages) {
-			return fmt.Errorf("the answer covers %d passages, but %d were asked for", len(v.Passages), len(a.Passages))
+			return fmt.Errorf("the answer covers %d passages, but %d were requested", len(v.Passages), len(a.Passages))
 		}
 		for i, copies := range v.Passages {
 			if err := checkCopies(&a.Passages[i], copies); err != nil {
@@ -252,12 +252,12 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 // checkCopies returns an error for copies outside the passage in the question.
 func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
 	if len(copies) > len(p.Words) {
-		return fmt.Errorf("%d copies of %d words", len(copies), len(p.Words))
+		return fmt.Errorf("more copies (%d) than words (%d)", len(copies), len(p.Words))
 	}
 	for _, x := range copies {
 		if x.From < 0 || x.To <= x.From || x.To > len(p.Words) || x.Span.Start < p.Span.Start || x.Span.End > p.Span.End ||
 			x.Span.Len() <= 0 {
-			return fmt.Errorf("words %d to %d of %d at %d to %d of %d to %d", x.From, x.To, len(p.Words), x.Span.Start, x.Span.End,
+			return fmt.Errorf("copy out of range: words %d to %d of %d, bytes %d to %d within %d to %d", x.From, x.To, len(p.Words), x.Span.Start, x.Span.End,
 				p.Span.Start, p.Span.End)
 		}
 	}
@@ -287,16 +287,16 @@ func checkRevealed(a *concordat.RevealAsk, r *concordat.Revealed) error {
 		want = len(a.Passages)
 	}
 	if len(r.Passages) != want {
-		return fmt.Errorf("%d passages for a request that is %s, but %d were asked for", len(r.Passages), r.State, len(a.Passages))
+		return fmt.Errorf("the answer contains %d passages in state %s, but %d were requested", len(r.Passages), r.State, len(a.Passages))
 	}
 	for i, p := range r.Passages {
 		if p.Text != "" && a.Level != concordat.ShowPassage {
-			return fmt.Errorf("a passage's text at level %s", a.Level)
+			return fmt.Errorf("unexpected text of a passage at level %s", a.Level)
 		}
 		end := 0
 		for _, s := range p.Shared {
 			if s.Start < end || s.End > len(a.Passages[i].Text) {
-				return fmt.Errorf("words %d to %d of a text of %d bytes, after %d", s.Start, s.End, len(a.Passages[i].Text), end)
+				return fmt.Errorf("shared words out of range or out of order: bytes %d to %d of %d, after byte %d", s.Start, s.End, len(a.Passages[i].Text), end)
 			}
 			end = s.End
 		}
@@ -341,7 +341,7 @@ func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.F
 		}
 		g, err := crypto.ParseFederationGrant(b)
 		if err == nil && (g.Federation.Name != string(f) || g.Leader.String() != string(c.site)) {
-			err = fmt.Errorf("the grant belongs to federation %s, led by %s", g.Federation.Name, g.Leader)
+			err = fmt.Errorf("the grant is for federation %s, led by site %s", g.Federation.Name, g.Leader)
 		}
 		return g, err
 	})

@@ -52,7 +52,7 @@ func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
 	defer cancel()
 	site := concordat.SiteID(card.Site.String())
 	if len(card.URLs) == 0 {
-		return &Error{Site: site, Kind: KindDown, Err: errors.New("its card has no address")}
+		return &Error{Site: site, Kind: KindDown, Err: errors.New("the site's card lists no address")}
 	}
 	v := newUnverifiedClient(card.Site, o)
 	defer v.http.CloseIdleConnections()
@@ -65,7 +65,7 @@ func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
 		return &Error{Site: site, Kind: KindGarbage, Err: err}
 	}
 	if now.Site != card.Site {
-		return &Error{Site: site, Kind: KindStranger, Err: fmt.Errorf("it is site %s", now.Site)}
+		return &Error{Site: site, Kind: KindStranger, Err: fmt.Errorf("the site at this address is %s", now.Site)}
 	}
 	if err := v.check(now); err != nil {
 		return &Error{Site: site, Kind: KindStranger, Err: err}

@@ -34,21 +34,21 @@ func (c *Client) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.Le
 // checkLeads returns an error for an answer that does not fit a.
 func checkLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
-		return fmt.Errorf("%d libraries answered, but %d were asked", len(t.Libraries), len(a.Libraries))
+		return fmt.Errorf("the answer covers %d libraries, but %d were requested", len(t.Libraries), len(a.Libraries))
 	}
 	for i, l := range t.Libraries {
 		if l.Library != a.Libraries[i] {
-			return fmt.Errorf("library %q answered, but %q was asked", l.Library, a.Libraries[i])
+			return fmt.Errorf("the answer is for library %q, but %q was requested", l.Library, a.Libraries[i])
 		}
 	}
 	for _, d := range t.Documents {
 		if t.Libraries[d.Library].Refusal != nil {
-			return fmt.Errorf("a document from library %q, which refused to answer", t.Libraries[d.Library].Library)
+			return fmt.Errorf("unexpected document from library %q, which refused the question", t.Libraries[d.Library].Library)
 		}
 	}
 	for _, h := range t.Hits {
 		if h.Cells >= len(a.Cells) {
-			return fmt.Errorf("a match for cells %d of %d", h.Cells, len(a.Cells))
+			return fmt.Errorf("the answer refers to cells %d, but the question has only %d", h.Cells, len(a.Cells))
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 	}
 	if m.Card.Valid(r.o.Now()) != nil {
 		if m.Card, err = r.renew(ctx); err != nil {
-			return nil, concordat.Statement{}, failure(ctx, r.name, KindDown, fmt.Errorf("card: %w", err))
+			return nil, concordat.Statement{}, failure(ctx, r.name, KindDown, fmt.Errorf("renew card: %w", err))
 		}
 	}
 	body, statement, err := r.ask(ctx, m.Card, t, payload)
@@ -145,7 +145,7 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 }
 
 // errKey means that the partner could not open the message.
-var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
+var errKey = errors.New("the partner cannot decrypt messages sealed to the key on its card")
 
 // outdated reports whether an error can be due to a change of the partner's keys. This is the case if the partner presents another TLS
 // key or cannot open the message, or if the known card has no key for this week. In each case, the message did not run.
@@ -165,7 +165,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	}
 	env, pending, err := id.SealRequest(crypto.Request{Type: t, TTL: timeToLive(ctx), Payload: content}, card, began, rand.Reader)
 	if err != nil {
-		return nil, none, fmt.Errorf("seal to site %s: %w", r.name, err)
+		return nil, none, fmt.Errorf("seal message to site %s: %w", r.name, err)
 	}
 	answer, opened, err := r.deliver(ctx, id, card, pending, env, replyType(t))
 	if errors.Is(err, crypto.ErrSignature) {
@@ -309,7 +309,7 @@ func jitter(d time.Duration) time.Duration {
 
 // post sends the envelope to the first of the card's addresses that answers.
 func (r *remote) post(ctx context.Context, card *crypto.Card, env []byte) ([]byte, error) {
-	last := errors.New("its card names no address")
+	last := errors.New("the partner's card lists no address")
 	for _, url := range card.URLs {
 		answer, err := r.call(ctx, http.MethodPost, address(url, pathMessage), env, crypto.MaxEnvelope)
 		if err == nil || !passing(err) || ctx.Err() != nil {
@@ -330,7 +330,7 @@ func (r *remote) call(ctx context.Context, method, url string, body []byte, most
 	case errors.As(err, &e):
 		e.Site = r.name
 		if skew := r.o.Now().Sub(date); e.Kind == KindRejected && !date.IsZero() && skew.Abs() > crypto.Skew {
-			e.Err = fmt.Errorf("%w; its clock differs from ours by %v", e.Err, skew.Round(time.Second))
+			e.Err = fmt.Errorf("%w; the partner's clock differs from this site's by %v", e.Err, skew.Round(time.Second))
 		}
 		return nil, e
 	case err != nil:
@@ -356,7 +356,7 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusBadRequest:
-		return nil, date, &Error{Kind: KindRejected, Err: errors.New("the partner does not accept the message")}
+		return nil, date, &Error{Kind: KindRejected, Err: errors.New("the partner rejected the message")}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return nil, date, &Error{Kind: KindDown, Err: errors.New(resp.Status)}
 	default:
@@ -401,7 +401,7 @@ func readReply(card *crypto.Card, site concordat.SiteID, asker crypto.SiteID, t 
 	}
 	signed.Asker, signed.At, signed.Payload = asker, reply.At, reply.Payload
 	if err := card.VerifyAnswer(reply.KeyEpoch, &signed, reply.Signature[:]); err != nil {
-		return nil, none, nil, fmt.Errorf("statement: %w", err)
+		return nil, none, nil, fmt.Errorf("verify statement: %w", err)
 	}
 	return reply, concordat.Statement{
 		Site: site, Kind: signed.Kind, KeyEpoch: reply.KeyEpoch, At: reply.At,
@@ -427,7 +427,7 @@ func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	if !ok {
 		return nil, fmt.Errorf("site %s: %w", r.name, concordat.ErrNotFound)
 	}
-	last := errors.New("its card names no address")
+	last := errors.New("the partner's card lists no address")
 	for _, url := range m.Card.URLs {
 		card, err := r.fetch(ctx, url, m.Card)
 		if err == nil && card.Serial > m.Card.Serial {

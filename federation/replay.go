@@ -224,7 +224,7 @@ func (r *Replays) forget(e *replay) {
 }
 
 // errTaken means that another process of the site has accepted the request.
-var errTaken = errors.New("another process of the site has already taken the request")
+var errTaken = errors.New("another process of this site is already handling the request")
 
 // commit claims the request for this process and writes it to disk; it then counts as run. If another process of the site has it, commit
 // fails with errTaken.

@@ -71,7 +71,7 @@ func (s *Server) seal(o *crypto.Opened, a answered, refusal *concordat.Refusal) 
 	content, err := s.content(o.Type, o.From, o.Digest, a, refusal)
 	if err == nil && len(content) > crypto.MaxPayload {
 		s.o.Log.Error("the answer is too long", "bytes", len(content))
-		refusal = &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the answer is too long for one message: ask for less at a time"}
+		refusal = &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the answer is too long for one message; request less at a time"}
 		content, err = s.content(o.Type, o.From, o.Digest, a, refusal)
 	}
 	if err != nil {

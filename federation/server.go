@@ -257,12 +257,12 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 		m, ok := s.roster.Member(h.From)
 		if !ok || m.State != StateActive {
 			sender = Member{Site: h.From}
-			return fmt.Errorf("the site is not an active partner: %w", concordat.ErrRefused)
+			return fmt.Errorf("the sender is not an active partner: %w", concordat.ErrRefused)
 		}
 		sender = m
 		// The card of the partner named in the message decides, not the card found by the connection's key.
 		if cert, err := certificateOf(r.TLS); !s.o.Behind && (err != nil || !m.Card.Shows(cert)) {
-			return fmt.Errorf("the message came over a connection from site %s: %w", peer.Site.Short(), concordat.ErrRefused)
+			return fmt.Errorf("the message arrived over a connection from a different site, %s: %w", peer.Site.Short(), concordat.ErrRefused)
 		}
 		return nil
 	})
@@ -318,15 +318,15 @@ func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte
 			}
 		case beginOther:
 			s.o.Log.Error("two messages have the same identifier: one is forged, or the partner's random source is broken", "site", m.Site.Short())
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message already has this identifier"})
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "a different message with this identifier was received earlier"})
 		case beginLost:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-				Words: "the request was already handled, but its answer was lost: ask again"})
+				Words: "the request was already handled, but its answer was lost; ask again"})
 		case beginEarly:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "the request is older than any that this site remembers: ask again",
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "the request is older than this site's record of requests; ask again",
 				Retry: s.replays.trust})
 		case beginFull:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "there were more requests than this site can remember",
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "this site's record of recent requests is full",
 				Retry: s.o.Now().Add(time.Minute)})
 		}
 	}
@@ -338,7 +338,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if err != nil {
 		// The message is not remembered, since an honest one with the same bytes can still arrive.
 		s.replays.forget(e)
-		s.o.Log.Info("message does not open", "site", m.Site.Short(), "err", err)
+		s.o.Log.Info("cannot open message", "site", m.Site.Short(), "err", err)
 		return s.refuse(v, m, &concordat.Refusal{Reason: wire.ReasonKey})
 	}
 	request, err := wire.ParseRequest(opened.Payload)
@@ -356,7 +356,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if err := s.replays.commit(ctx, e); errors.Is(err, errTaken) {
 		s.replays.forget(e)
 		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-			Words: "another node of this site has already taken the request: ask again"})
+			Words: "another node of this site is already handling the request; ask again"})
 	} else if err != nil {
 		s.replays.forget(e)
 		s.o.Log.Error("request not remembered, so not run", "err", err)

@@ -37,7 +37,7 @@ func TestClocksDiffer(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
 	late := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Now: func() time.Time { return time.Now().Add(20 * time.Minute) }})
 	_, err := late.Catalogue(t.Context())
-	if kindOf(err) != federation.KindRejected || !strings.Contains(err.Error(), "its clock differs from ours by 20m") {
+	if kindOf(err) != federation.KindRejected || !strings.Contains(err.Error(), "the partner's clock differs from this site's by 20m") {
 		t.Errorf("20 minutes ahead: error %v", err)
 	}
 	f.Sites[1].Roster.Set(f.Sites[0].Member(federation.StateRevoked))

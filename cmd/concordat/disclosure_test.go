@@ -75,7 +75,7 @@ func TestDisclosureCommands(t *testing.T) {
 	if out := command(cli.Done, "disclosure", "refuse", "two", "--words", "no case is named"); !strings.Contains(out, "refused") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "withdraw", "two", "--words", "a mistake"); !strings.Contains(out, "the request is refused") {
+	if out := command(cli.Misused, "disclosure", "withdraw", "two", "--words", "a mistake"); !strings.Contains(out, "request is refused") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "withdraw", "one", "--words", "a mistake"); !strings.Contains(out, "withdrawn") {

@@ -43,7 +43,7 @@ func (c *coder) ask(a *concordat.Ask) {
 		c.num(&s.Gate, 1, concordat.Bits)
 	})
 	if c.err == nil && concordat.Padded(len(a.Sentences)) != len(a.Sentences) {
-		c.fail("%d sentences is not a padded number", len(a.Sentences))
+		c.fail("the number of sentences, %d, is not padded", len(a.Sentences))
 	}
 }
 
@@ -77,12 +77,12 @@ func (c *coder) siteAnswer(t *concordat.SiteAnswer) {
 	}
 	for _, d := range t.Documents {
 		if d.Library >= len(t.Libraries) {
-			c.fail("a document of library %d of %d", d.Library, len(t.Libraries))
+			c.fail("a document refers to library %d of %d", d.Library, len(t.Libraries))
 		}
 	}
 	for _, h := range t.Hits {
 		if h.Document >= len(t.Documents) {
-			c.fail("a match in document %d of %d", h.Document, len(t.Documents))
+			c.fail("a match refers to document %d of %d", h.Document, len(t.Documents))
 		}
 	}
 }

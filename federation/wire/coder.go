@@ -13,7 +13,7 @@ import (
 )
 
 // ErrFormat is wrapped by the errors of all Parse functions.
-var ErrFormat = errors.New("the bytes do not have the expected format")
+var ErrFormat = errors.New("unexpected message format")
 
 // coder writes or reads one message. Each function that describes a layout names every field once, for both directions. The first error
 // is kept, and values read after it are zero. Writing does not modify the message or anything it refers to, so several goroutines can
@@ -47,7 +47,7 @@ func read(b []byte, what string, layout func(c *coder)) error {
 	c := &coder{reading: true, b: b}
 	layout(c)
 	if c.err == nil && len(c.b) > 0 {
-		c.fail("there are %d bytes after the end", len(c.b))
+		c.fail("%d unexpected bytes at the end of the message", len(c.b))
 	}
 	if c.err != nil {
 		return fmt.Errorf("read %s: %w: %w", what, ErrFormat, c.err)
@@ -58,7 +58,7 @@ func read(b []byte, what string, layout func(c *coder)) error {
 // take returns the next n bytes, or nil after an error.
 func (c *coder) take(n int) []byte {
 	if c.err == nil && n > len(c.b) {
-		c.fail("%d bytes are needed, but %d are left", n, len(c.b))
+		c.fail("need %d more bytes, but only %d are left", n, len(c.b))
 	}
 	if c.err != nil {
 		return nil
@@ -81,7 +81,7 @@ func (c *coder) bytes(p []byte) {
 func (c *coder) uint(v *uint64, width int) {
 	if !c.reading {
 		if width < 8 && *v >= 1<<(8*width) {
-			c.fail("%d does not fit into %d bytes", *v, width)
+			c.fail("number %d does not fit into %d bytes", *v, width)
 			return
 		}
 		for i := width - 1; i >= 0; i-- {
@@ -106,14 +106,14 @@ func (c *coder) uint32(v *uint32) {
 // num codes *v, a number from 0 to most, in width bytes.
 func (c *coder) num(v *int, width, most int) {
 	if !c.reading && (*v < 0 || *v > most) {
-		c.fail("%d is not within 0 to %d", *v, most)
+		c.fail("number %d is not between 0 and %d", *v, most)
 		return
 	}
 	u := uint64(*v)
 	c.uint(&u, width)
 	if c.reading {
 		if u > uint64(most) {
-			c.fail("%d is above %d", u, most)
+			c.fail("number %d is greater than %d", u, most)
 			u = 0
 		}
 		*v = int(u)
@@ -158,7 +158,7 @@ func (c *coder) left(v *int) {
 	if *v >= 0 {
 		u = uint64(*v)
 		if !c.reading && u >= unlimited {
-			c.fail("%d is not below %d", u, uint64(unlimited))
+			c.fail("number %d is not less than %d", u, uint64(unlimited))
 			return
 		}
 	}
@@ -176,7 +176,7 @@ func (c *coder) share(v *float64) {
 	n := 0
 	if !c.reading {
 		if !(*v >= 0 && *v <= 1) {
-			c.fail("%v is not within 0 to 1", *v)
+			c.fail("share %v is not between 0 and 1", *v)
 			return
 		}
 		n = int(math.Round(*v * 1e6))
@@ -201,7 +201,7 @@ func (c *coder) time(t *time.Time) {
 	if !c.reading && !t.IsZero() {
 		ms = t.UnixMilli()
 		if ms < leastMs || ms > maxMs {
-			c.fail("year %d is not within 1 to 9999", t.Year())
+			c.fail("year %d is not between 1 and 9999", t.Year())
 			return
 		}
 	}
@@ -216,7 +216,7 @@ func (c *coder) time(t *time.Time) {
 	}
 	// The zero time has only one encoding.
 	if ms <= leastMs || ms > maxMs {
-		c.fail("time %d ms is out of range", ms)
+		c.fail("time of %d ms is out of range", ms)
 		return
 	}
 	*t = time.UnixMilli(ms).UTC()
@@ -226,12 +226,12 @@ func (c *coder) time(t *time.Time) {
 func name[S ~string](c *coder, s *S, least int) {
 	n := len(*s)
 	if !c.reading && (n < least || n > maxNames) {
-		c.fail("a name has %d bytes, want %d to %d", n, least, maxNames)
+		c.fail("name has %d bytes, want %d to %d", n, least, maxNames)
 		return
 	}
 	c.num(&n, 2, maxNames)
 	if c.reading && c.err == nil && n < least {
-		c.fail("a name has %d bytes, want at least %d", n, least)
+		c.fail("name has %d bytes, want at least %d", n, least)
 	}
 	chars(c, s, n)
 }
@@ -258,7 +258,7 @@ func (c *coder) displayText(s *string, most int) {
 func chars[S ~string](c *coder, s *S, n int) {
 	if !c.reading {
 		if c.err == nil && !utf8.ValidString(string(*s)) {
-			c.fail("the text is not UTF-8")
+			c.fail("text is not valid UTF-8")
 			return
 		}
 		c.b = append(c.b, *s...)
@@ -266,7 +266,7 @@ func chars[S ~string](c *coder, s *S, n int) {
 	}
 	p := c.take(n)
 	if !utf8.Valid(p) {
-		c.fail("the text is not UTF-8")
+		c.fail("text is not valid UTF-8")
 		p = nil
 	}
 	*s = S(p)
@@ -316,7 +316,7 @@ func enum[S ~string](c *coder, v *S, all []S) {
 func list[T any](c *coder, s *[]T, width, least, most, size int, each func(*T)) {
 	n := len(*s)
 	if !c.reading && n < least {
-		c.fail("%d elements, want at least %d", n, least)
+		c.fail("list has %d elements, want at least %d", n, least)
 		return
 	}
 	c.num(&n, width, most)
@@ -326,10 +326,10 @@ func list[T any](c *coder, s *[]T, width, least, most, size int, each func(*T)) 
 		case c.err != nil:
 			return
 		case n < least:
-			c.fail("%d elements, want at least %d", n, least)
+			c.fail("list has %d elements, want at least %d", n, least)
 			return
 		case n > len(c.b)/size:
-			c.fail("%d elements of at least %d bytes each, but %d bytes are left", n, size, len(c.b))
+			c.fail("list has %d elements of at least %d bytes each, but only %d bytes are left", n, size, len(c.b))
 			return
 		case n == 0:
 			return
@@ -348,7 +348,7 @@ func (c *coder) span(s *concordat.Span) {
 	c.num(&s.Start, 4, math.MaxInt32)
 	c.num(&s.End, 4, math.MaxInt32)
 	if s.Start > s.End {
-		c.fail("a span from %d to %d", s.Start, s.End)
+		c.fail("span ends before it starts: %d to %d", s.Start, s.End)
 	}
 }
 
@@ -371,7 +371,7 @@ func (c *coder) epoch(e *concordat.Epoch) {
 	name(c, &e.Federation, 1)
 	c.uint32(&e.Number)
 	if e.Number == 0 {
-		c.fail("epoch 0")
+		c.fail("epoch number must not be 0")
 	}
 }
 
@@ -398,7 +398,7 @@ func (c *coder) refusal(r **concordat.Refusal) {
 	if *r != nil {
 		v = **r
 		if v.Reason == "" {
-			c.fail("a refusal has no reason")
+			c.fail("refusal is missing its reason")
 		}
 	}
 	enum(c, &v.Reason, reasons)
@@ -411,6 +411,6 @@ func (c *coder) refusal(r **concordat.Refusal) {
 	if v.Reason != "" {
 		*r = &v
 	} else if v.Words != "" || !v.Retry.IsZero() {
-		c.fail("a refusal has words, but no reason")
+		c.fail("refusal has details but is missing its reason")
 	}
 }

@@ -14,7 +14,7 @@ const Version = 2
 const frameVersion = 1
 
 // ErrVersion is wrapped, together with ErrFormat, by the error for a payload of another version.
-var ErrVersion = errors.New("another version of the protocol")
+var ErrVersion = errors.New("unsupported protocol version")
 
 // Modes of a request, stored in its second byte.
 const (
@@ -52,7 +52,7 @@ type Request struct {
 }
 
 func (c *coder) request(r *Request) {
-	c.constant(frameVersion, "version of the request")
+	c.constant(frameVersion, "unexpected request version")
 	c.uint(&r.Card, 8)
 	c.uint(&r.Known, 8)
 	c.auditHead(&r.Head)
@@ -84,7 +84,7 @@ type Reply struct {
 }
 
 func (c *coder) reply(r *Reply) {
-	c.constant(frameVersion, "version of the reply")
+	c.constant(frameVersion, "unexpected reply version")
 	c.uint(&r.Card, 8)
 	c.auditHead(&r.Head)
 	c.time(&r.At)

@@ -33,12 +33,12 @@ func (c *coder) leadAsk(a *concordat.LeadAsk) {
 		return
 	}
 	if concordat.Padded(len(a.Cells)) != len(a.Cells) {
-		c.fail("%d cells is not a padded number", len(a.Cells))
+		c.fail("the number of cells, %d, is not padded", len(a.Cells))
 	}
 	stretch := 0
 	for _, x := range a.Cells {
 		if x.Stretch != stretch && x.Stretch != stretch+1 {
-			c.fail("the cells of stretch %d follow those of stretch %d", x.Stretch, stretch)
+			c.fail("cells are out of order: stretch %d follows stretch %d", x.Stretch, stretch)
 		}
 		stretch = x.Stretch
 	}
@@ -82,12 +82,12 @@ func (c *coder) leadAnswer(t *concordat.LeadAnswer) {
 	}
 	for _, d := range t.Documents {
 		if d.Library >= len(t.Libraries) {
-			c.fail("a document of library %d of %d", d.Library, len(t.Libraries))
+			c.fail("a document refers to library %d of %d", d.Library, len(t.Libraries))
 		}
 	}
 	for _, h := range t.Hits {
 		if h.Document >= len(t.Documents) || h.Place >= len(t.Documents[h.Document].Places) {
-			c.fail("a match in place %d of document %d of %d", h.Place, h.Document, len(t.Documents))
+			c.fail("a match refers to missing place %d of document %d of %d", h.Place, h.Document, len(t.Documents))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (c *coder) leadDocument(d *concordat.LeadDocument) {
 	end := -1
 	for _, p := range d.Places {
 		if p.Start <= end || p.Len() == 0 {
-			c.fail("places that overlap, are empty or are out of order")
+			c.fail("places are empty, overlap or are out of order")
 		}
 		end = p.End
 	}

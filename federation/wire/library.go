@@ -33,7 +33,7 @@ func (c *coder) catalogue(v *concordat.Catalogue) {
 			*h = make([]byte, headBytes)
 		}
 		if len(*h) != headBytes {
-			c.fail("an audit head of %d bytes, want %d", len(*h), headBytes)
+			c.fail("audit head has %d bytes, want %d", len(*h), headBytes)
 			return
 		}
 		c.bytes(*h)
@@ -111,7 +111,7 @@ func (c *coder) shipment(s *concordat.Shipment) {
 			c.num(&t.Ordinal, 4, math.MaxInt32)
 		})
 		if (d.Removed || d.Withheld) && (d.Title != "" || d.Author != "" || d.Contact != "" || !d.Date.IsZero() || d.Sentences != nil) {
-			c.fail("a document that is not sent has a name")
+			c.fail("a removed or withheld document has a title or contents")
 		}
 	})
 	c.blob(&s.Cursor, 1, maxCursor)

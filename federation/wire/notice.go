@@ -15,7 +15,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	c.num(&n.Asked, 4, concordat.MaxAsked)
 	alert := n.Kind == concordat.NoticeAlert
 	if !c.reading && alert != (n.Answer != nil) {
-		c.fail("only an alert may carry an answer")
+		c.fail("an alert must contain an answer, and no other notice may")
 	}
 	var t concordat.SiteAnswer
 	if n.Answer != nil {
@@ -23,7 +23,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	}
 	c.siteAnswer(&t)
 	if !alert && (t.Libraries != nil || t.Documents != nil) {
-		c.fail("a notice of %s names libraries", n.Kind)
+		c.fail("a notice of kind %s must not list libraries", n.Kind)
 	}
 	if c.reading && alert {
 		n.Answer = &t
@@ -31,7 +31,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	c.displayText(&n.Words, maxWords)
 	c.time(&n.At)
 	if !c.reading && (n.Kind == concordat.NoticeCase) != (n.Case != nil) {
-		c.fail("a notice of a case must state the sender's position, and no other notice may")
+		c.fail("a notice about a case must contain the sender's position, and no other notice may")
 	}
 	if n.Kind != concordat.NoticeCase || c.err != nil {
 		return
@@ -89,10 +89,10 @@ func ParseRefusal(b []byte) (*concordat.Refusal, error) {
 }
 
 func (c *coder) errorReply(r **concordat.Refusal) {
-	c.constant(frameVersion, "version of the error")
+	c.constant(frameVersion, "unexpected error version")
 	c.refusal(r)
 	if *r == nil {
-		c.fail("an error has no reason")
+		c.fail("error reply is missing its reason")
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *coder) outlineAsk(a *concordat.OutlineAsk) {
 		list(c, &d.Ordinals, 4, 0, math.MaxInt32, 4, func(o *int) {
 			c.num(o, 4, math.MaxInt32)
 			if *o <= last {
-				c.fail("sentence %d follows sentence %d", *o, last)
+				c.fail("sentences are out of order: %d follows %d", *o, last)
 			}
 			last = *o
 		})
@@ -59,9 +59,9 @@ func (c *coder) outline(o *concordat.Outline) {
 	c.num(&o.Length, 4, math.MaxInt32)
 	switch {
 	case o.Refusal == nil && o.Form == "", o.Refusal != nil && o.Form != "":
-		c.fail("an outline must either be refused or have a form")
+		c.fail("an outline must have either a refusal or a form")
 	case (o.Form == concordat.OutlineWords) != (o.Bits > 0):
-		c.fail("%d bits of a word in an outline of %q", o.Bits, o.Form)
+		c.fail("unexpected number of bits per word (%d) in an outline of form %q", o.Bits, o.Form)
 	}
 	size := 20 + concordat.FingerprintBytes
 	if o.Form == concordat.OutlineWords {
@@ -100,7 +100,7 @@ func (c *coder) wordSet(words *[]uint16, bits int) {
 	acc, have, last := 0, 0, -1
 	for _, w := range *words {
 		if int(w) <= last || int(w) >= 1<<bits {
-			c.fail("word %d follows word %d in a set of %d bits", w, last, bits)
+			c.fail("words are out of order or too large: %d follows %d in a set of %d-bit words", w, last, bits)
 			return
 		}
 		last = int(w)
@@ -131,13 +131,13 @@ func (c *coder) readWords(n, bits int) []uint16 {
 		w := acc >> have
 		acc &= 1<<have - 1
 		if w <= last {
-			c.fail("word %d follows word %d", w, last)
+			c.fail("words are out of order: %d follows %d", w, last)
 			return nil
 		}
 		words[i], last = uint16(w), w
 	}
 	if acc != 0 {
-		c.fail("there are bits after the last word")
+		c.fail("unexpected bits after the last word")
 	}
 	return words
 }
@@ -191,7 +191,7 @@ func (c *coder) orderedWords(words *[]byte) {
 	}
 	*words = nil
 	if c.err == nil && n > len(c.b) {
-		c.fail("%d words in %d bytes", n, len(c.b))
+		c.fail("list has %d words, but only %d bytes are left", n, len(c.b))
 	}
 	if c.err == nil && n > 0 {
 		*words = slices.Clone(c.take(n))

@@ -82,7 +82,7 @@ func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	hits := t.Hits[:0]
 	for _, h := range t.Hits {
 		if h.Sentence >= len(order) {
-			return fmt.Errorf("a match of sentence %d of %d: %w", h.Sentence, len(order), ErrFormat)
+			return fmt.Errorf("a match refers to sentence %d of %d: %w", h.Sentence, len(order), ErrFormat)
 		}
 		h.Sentence = order[h.Sentence]
 		library := t.Documents[h.Document].Library
