@@ -68,7 +68,7 @@ func TestFailedPages(t *testing.T) {
 	}{
 		{"crash", 0o700, true, "LibreOffice produced no PDF", false},
 		{"well", 0o600, false, "start LibreOffice", true},
-		{"hang", 0o700, true, "not done within", false},
+		{"hang", 0o700, true, "not finished within", false},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			files := store.OpenFiles(filepath.Join(t.TempDir(), "originals"))

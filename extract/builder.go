@@ -308,10 +308,10 @@ func (b *builder) emptyError() *Error {
 		case FlagPictures:
 			return &Error{Code: NoTextLayer, Detail: f.Detail}
 		case FlagPart:
-			return &Error{Code: Empty, Detail: "it contains no text; " + f.Detail}
+			return &Error{Code: Empty, Detail: "the file contains no text; " + f.Detail}
 		}
 	}
-	return &Error{Code: Empty, Detail: "it contains no text"}
+	return &Error{Code: Empty, Detail: "the file contains no text"}
 }
 
 func hasCharacter(s string) bool {

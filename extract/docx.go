@@ -18,7 +18,7 @@ func readDOCX(b *builder, data []byte) error {
 	}
 	main := p.mainPart("word/document.xml")
 	if !p.has(main) {
-		return &Error{Code: Damaged, Detail: "no main document part"}
+		return &Error{Code: Damaged, Detail: "the document's main part is missing"}
 	}
 	p.coreProperties()
 	d := &docxFile{parts: p, main: main, styles: newDocxStyles(), lists: newDocxLists()}

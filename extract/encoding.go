@@ -321,7 +321,7 @@ func (b *builder) decodeAs(data []byte, c charset) (string, error) {
 	}
 	bad := strings.Count(s, "\uFFFD")
 	if all := utf8.RuneCountInString(s); bad*100 > all {
-		return "", &Error{Code: Encoding, Detail: fmt.Sprintf("as %s, %d of %d characters do not decode", c.name, bad, all)}
+		return "", &Error{Code: Encoding, Detail: fmt.Sprintf("decoded as %s, %d of %d characters are invalid", c.name, bad, all)}
 	}
 	b.res.Encoding = c.name
 	if bad > 0 {

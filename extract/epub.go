@@ -21,7 +21,7 @@ func readEPUB(b *builder, data []byte) error {
 		return err
 	}
 	if root.path == "" {
-		return &Error{Code: Damaged, Detail: "the book does not list its contents"}
+		return &Error{Code: Damaged, Detail: "the book has no list of contents"}
 	}
 	_ = p.part(root.path, false, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
 	opf := &epubSpine{root: root.path, item: map[string]string{}, kind: map[string]string{}, nav: map[string]bool{}, files: map[string]bool{}}

@@ -52,25 +52,25 @@ func (e *Error) advice() string {
 	}
 	switch e.Code {
 	case NoTextLayer:
-		return "run character recognition (OCR) on it, or submit the original document"
+		return "run character recognition (OCR) on the file, or submit the original document"
 	case Empty:
 		return "submit a file that contains text"
 	case Encrypted:
-		return "remove the password and submit it again"
+		return "remove the password and submit the file again"
 	case Damaged:
-		return "open it in the program that made it and save it again"
+		return "open the file in the program that created it and save it again"
 	case Unsupported:
-		return "save it as DOCX, ODT, PDF or plain text"
+		return "save the file as DOCX, ODT, PDF or plain text"
 	case Binary:
 		return "submit a document, not a program or a picture"
 	case Encoding:
-		return "save it as UTF-8"
+		return "save the file as UTF-8"
 	case Timeout:
 		return "split the file, or raise the time limit"
 	case Crashed:
-		return "save it in another format; if it happens again, report the file"
+		return "save the file in a different format; if it fails again, report the problem"
 	case Archive:
-		return "its members are read one by one"
+		return "the files in the archive are read one by one"
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func guessEncoding(data []byte) (charset, error) {
 	if c, ok := singleByte(data); ok {
 		return c, nil
 	}
-	return charset{}, &Error{Code: Encoding, Detail: "no known encoding fits"}
+	return charset{}, &Error{Code: Encoding, Detail: "the text encoding is unknown"}
 }
 
 func multiByte(data []byte) (charset, bool) {

@@ -17,7 +17,7 @@ func readODF(b *builder, data []byte) error {
 		return &Error{Code: Encrypted, Detail: "the document is password-protected"}
 	}
 	if !p.has("content.xml") {
-		return &Error{Code: Damaged, Detail: "it contains no content.xml"}
+		return &Error{Code: Damaged, Detail: "content.xml is missing"}
 	}
 	_ = p.part("meta.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
 	r := newODFReader(b)

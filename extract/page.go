@@ -101,7 +101,7 @@ func (p *PDF) document(data []byte) (*pdfium, uint64, int, error) {
 	n := 0
 	if err == nil {
 		if n = f.integer("FPDF_GetPageCount", doc); f.err != nil || n <= 0 {
-			err = &Error{Code: Damaged, Detail: "no pages can be found in it"}
+			err = &Error{Code: Damaged, Detail: "no pages found"}
 		}
 	}
 	if err != nil {

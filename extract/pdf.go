@@ -42,7 +42,7 @@ func readPDF(b *builder, data []byte) error {
 	}
 	pages := f.integer("FPDF_GetPageCount", doc)
 	if f.err != nil || pages <= 0 {
-		return &Error{Code: Damaged, Detail: "no pages can be found in it"}
+		return &Error{Code: Damaged, Detail: "no pages found"}
 	}
 	d := &pdfDoc{b: b, f: f, doc: doc, widens: objects.widens()}
 	d.readPages(pages)

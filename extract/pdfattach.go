@@ -86,7 +86,7 @@ func (d *pdfDoc) attach(file uint64) bool {
 		return code != Limit
 	}
 	if file == 0 {
-		return missing(FlagPart, "it is not in the document")
+		return missing(FlagPart, "not found in the document")
 	}
 	if b.lim.entries--; b.lim.entries < 0 {
 		return missing(Limit, fmt.Sprintf("more than %d entries; raise %s", b.opt.MaxEntries, SettingOf("MaxEntries")))
@@ -94,7 +94,7 @@ func (d *pdfDoc) attach(file uint64) bool {
 	size, ok := f.fileSize(file)
 	switch {
 	case !ok:
-		return missing(FlagPart, "it cannot be unpacked")
+		return missing(FlagPart, "cannot be unpacked")
 	case size == 0:
 		b.attached = append(b.attached, attachedFile{name: name})
 		return true
@@ -106,7 +106,7 @@ func (d *pdfDoc) attach(file uint64) bool {
 	defer f.call("free", uint64(at))
 	s := uint64(f.scratch)
 	if f.integer("FPDFAttachment_GetFile", file, uint64(at), uint64(size), s) == 0 || f.err != nil {
-		return missing(FlagPart, "it cannot be unpacked")
+		return missing(FlagPart, "cannot be unpacked")
 	}
 	if raw := f.read(at, size); raw != nil {
 		b.attached = append(b.attached, attachedFile{name, append([]byte(nil), raw...)})

@@ -76,7 +76,7 @@ func (p *pdfObjects) decrypted() (*pdfObjects, error) {
 		return p, f.err
 	}
 	if ok == 0 {
-		return p, errors.New("the document cannot be copied without its encryption")
+		return p, errors.New("cannot remove the encryption of the document")
 	}
 	return newPDFObjects(c.out.Bytes(), p.opt), nil
 }

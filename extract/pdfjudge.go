@@ -359,7 +359,7 @@ func (p *pdfObjects) judge(amended []byte) (isSeen bool, unchecked []int, err er
 	}
 	pages := f.integer("FPDF_GetPageCount", said)
 	if f.integer("FPDF_GetPageCount", drawn) != pages {
-		return false, nil, errors.New("the update does not fit")
+		return false, nil, errors.New("the amended document has a different number of pages")
 	}
 	isSeen, compared := f.seenIn(drawn, said, min(pages, p.opt.MaxPages))
 	if compared < pages {

@@ -35,7 +35,7 @@ func readPPT(b *builder, data []byte) error {
 	}
 	user := streams["current user"]
 	if len(user) < 20 {
-		return &Error{Code: Damaged, Detail: "the presentation does not say where its first record is"}
+		return &Error{Code: Damaged, Detail: "the presentation's first record cannot be located"}
 	}
 	if binary.LittleEndian.Uint32(user[12:]) == pptEncrypted {
 		return &Error{Code: Encrypted, Detail: "the presentation is password-protected"}

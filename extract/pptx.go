@@ -19,7 +19,7 @@ func readPPTX(b *builder, data []byte) error {
 	main := p.mainPart("ppt/presentation.xml")
 	slides := p.slideOrder(main)
 	if len(slides) == 0 {
-		return &Error{Code: Empty, Detail: "it contains no slides"}
+		return &Error{Code: Empty, Detail: "the presentation contains no slides"}
 	}
 	var size slideSize
 	_ = p.part(main, true, func(d []byte) error { return walkXML(b, d, &size) })

@@ -91,7 +91,7 @@ func (x *xmlScan) aside(rest string) error {
 		x.at += 4
 		end = "--"
 	case strings.HasPrefix(rest, "<!-"), strings.HasPrefix(rest, "<!["):
-		return errors.New("<! begins neither a comment nor a CDATA section")
+		return errors.New("expected a comment or a CDATA section after <!")
 	default:
 		x.at += 2
 		return x.docType()
@@ -107,7 +107,7 @@ func (x *xmlScan) aside(rest string) error {
 			return errXMLEnds
 		}
 		if x.s[x.at] != '>' {
-			return errors.New("two hyphens inside a comment")
+			return errors.New("double hyphen inside a comment")
 		}
 		x.at++
 	}
@@ -155,7 +155,7 @@ func (x *xmlScan) stopTag() error {
 		return errXMLEnds
 	}
 	if x.s[x.at] != '>' {
-		return errors.New("something follows the name in the end tag of " + x.name.Local)
+		return errors.New("unexpected text after the name in the end tag of " + x.name.Local)
 	}
 	x.at++
 	return nil
@@ -222,7 +222,7 @@ func (x *xmlScan) value() (string, error) {
 		s := x.s[x.at : x.at+n]
 		x.at += n + 1
 		if strings.IndexByte(s, '<') >= 0 {
-			return "", errors.New("< inside an attribute value")
+			return "", errors.New("unescaped < in an attribute value")
 		}
 		return plainChars(s, true, false)
 	}
@@ -273,7 +273,7 @@ func (x *xmlScan) word() (string, error) {
 	s := x.s[x.at : x.at+n]
 	x.at += n
 	if s != "" && !isXMLName(s) {
-		return "", errors.New("a name contains characters that are not allowed in names")
+		return "", errors.New("invalid character in a name")
 	}
 	return s, nil
 }
@@ -393,7 +393,7 @@ func legalChars(s string) (string, error) {
 		switch c := s[i]; {
 		case c >= 0x20 && c != 0xef, c == '\n', c == '\t', c == '\r':
 		case c < 0x20, strings.HasPrefix(s[i:], "\uFFFE"), strings.HasPrefix(s[i:], "\uFFFF"):
-			return "", errors.New("character not allowed in XML")
+			return "", errors.New("invalid character in XML")
 		}
 	}
 	return s, nil

@@ -67,12 +67,12 @@ func checkedZip(data []byte, o Options, lim *budget) (*zip.Reader, error) {
 		return nil, &Error{Code: Damaged, Detail: err.Error()}
 	}
 	if lim.entries -= len(zr.File); lim.entries < 0 {
-		return nil, limitError("archive entries", "MaxEntries", fmt.Sprintf("%d here, limit %d in all", len(zr.File), o.MaxEntries))
+		return nil, limitError("archive entries", "MaxEntries", fmt.Sprintf("found %d, limit %d in total", len(zr.File), o.MaxEntries))
 	}
 	var sum uint64
 	for _, f := range zr.File {
 		if sum += f.UncompressedSize64; sum > uint64(lim.unpacked) || f.UncompressedSize64 > uint64(lim.unpacked) {
-			return nil, limitError("unpacked size", "MaxUnpacked", fmt.Sprintf("declared over %d bytes", lim.unpacked))
+			return nil, limitError("unpacked size", "MaxUnpacked", fmt.Sprintf("declared size exceeds %d bytes", lim.unpacked))
 		}
 	}
 	if sum > minRatioBytes && sum > uint64(o.MaxRatio)*uint64(len(data)) {

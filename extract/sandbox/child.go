@@ -172,7 +172,7 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	}
 	switch {
 	case late:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall), Advice: "split the file, or raise " +
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not finished within %v", o.Wall), Advice: "split the file, or raise " +
 			extract.SettingOf("Wall")}
 	case strings.Contains(e.stderr, "SIGXCPU"), used >= o.CPU:
 		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU),
@@ -183,7 +183,7 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 		// There was no memory for a stack, or no thread available.
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB, or more threads than allowed", o.Memory>>20))
 	}
-	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}
+	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader exited without an answer: %v%s", err, e.note())}
 }
 
 // headBuffer keeps the first bytes written to it. Its writer is a goroutine of os/exec, which has ended when the content is read.

@@ -171,13 +171,13 @@ func dropRoot() error {
 		return nil
 	}
 	if err := syscall.Setgroups(nil); err != nil {
-		return fmt.Errorf("give up root: %w", err)
+		return fmt.Errorf("drop root privileges: %w", err)
 	}
 	if err := syscall.Setresgid(C.NOBODY, C.NOBODY, C.NOBODY); err != nil {
-		return fmt.Errorf("give up root: %w", err)
+		return fmt.Errorf("drop root privileges: %w", err)
 	}
 	if err := syscall.Setresuid(C.NOBODY, C.NOBODY, C.NOBODY); err != nil {
-		return fmt.Errorf("give up root: %w", err)
+		return fmt.Errorf("drop root privileges: %w", err)
 	}
 	if inProcesses() {
 		C.end_with_parent() // the kernel clears it when the user changes

@@ -145,7 +145,7 @@ func (f *Office) PDF(ctx context.Context, path, name, dir string) (string, error
 	ext := strings.ToLower(filepath.Ext(name))
 	filter := officeFilters[ext]
 	if filter == "" {
-		return "", &extract.Error{Code: extract.Unsupported, Detail: "pages cannot be made from this format"}
+		return "", &extract.Error{Code: extract.Unsupported, Detail: "files of this format cannot be converted to pages"}
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -65,7 +65,7 @@ func (r *Runner) Letters(ctx context.Context, path string) ([]string, error) {
 		return nil, err
 	}
 	if len(a.Letters) == 0 {
-		return nil, fmt.Errorf("pages of %s: the answer belongs to another request", path)
+		return nil, fmt.Errorf("pages of %s: received the answer to a different request", path)
 	}
 	return a.Letters[:len(a.Letters)-1], nil
 }
@@ -77,7 +77,7 @@ func (r *Runner) Page(ctx context.Context, path string, n, width int) (*extract.
 	}
 	a, err := r.ask(ctx, path, pageRequest{Number: n, Width: width})
 	if err == nil && a.Page == nil {
-		err = fmt.Errorf("page %d of %s: the answer belongs to another request", n, path)
+		err = fmt.Errorf("page %d of %s: received the answer to a different request", n, path)
 	}
 	return a.Page, err
 }
@@ -90,7 +90,7 @@ func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extrac
 	}
 	a, err := r.ask(ctx, path, pageRequest{Number: from, Count: n})
 	if err == nil && len(a.Pages) == 0 {
-		err = fmt.Errorf("pages from %d of %s: the answer belongs to another request", from, path)
+		err = fmt.Errorf("pages from page %d of %s: received the answer to a different request", from, path)
 	}
 	return a.Pages, err
 }

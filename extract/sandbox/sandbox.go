@@ -368,7 +368,7 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 		var a answer
 		if a, err = c.answer(r.opt.Extract); err == nil {
 			if a.pages() {
-				err = errors.New("the answer belongs to another request")
+				err = errors.New("received the answer to a different request")
 				break
 			}
 			wrong = a.NeedsPDF && k == light

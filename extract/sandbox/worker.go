@@ -57,7 +57,7 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	if rq.Size < 0 || rq.Size > o.MaxInput {
-		return fmt.Errorf("input of %d bytes, limit %d", rq.Size, o.MaxInput)
+		return fmt.Errorf("input has %d bytes; the limit is %d", rq.Size, o.MaxInput)
 	}
 	data := make([]byte, rq.Size)
 	if _, err := io.ReadFull(in, data); err != nil {

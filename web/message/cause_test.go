@@ -94,7 +94,7 @@ func TestDetailsAreTranslated(t *testing.T) {
 	if n < 100 {
 		t.Errorf("%d details: more are in package extract", n)
 	}
-	cause := store.Cause{Code: "limit", Detail: "archive entries: 12 here, limit 10 in all"}
+	cause := store.Cause{Code: "limit", Detail: "archive entries: found 12, limit 10 in total"}
 	if got, want := Language("de").Cause(cause), "Einträge des Archivs: hier 12, Grenze insgesamt 10"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q in it", got, want)
 	}
