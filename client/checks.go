@@ -245,7 +245,7 @@ func list[T any](ctx context.Context, c *Client, path, name string, q url.Values
 				err = json.Unmarshal(raw, &next)
 			}
 			if err == nil && next != "" && next == cursor {
-				err = errors.New("the page names itself as the next page")
+				err = errors.New("the server returned the same cursor again")
 			}
 			if err != nil {
 				yield(zero, fmt.Errorf("GET %s: answer: %w", path, err))

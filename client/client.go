@@ -46,10 +46,10 @@ const (
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.Address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("client: %q is not the address of a site", o.Address)
+		return nil, fmt.Errorf("client: %q is not a valid site address", o.Address)
 	}
 	if o.Token == "" {
-		return nil, errors.New("client: no token")
+		return nil, errors.New("client: missing token")
 	}
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}

@@ -18,7 +18,7 @@ import (
 const Tolerance = 5 * time.Minute
 
 // ErrSignature means that a webhook request is not from the site or that its time is wrong.
-var ErrSignature = errors.New("the signature is not valid")
+var ErrSignature = errors.New("invalid webhook signature")
 
 // Notification is the body of a webhook request.
 type Notification struct {
@@ -37,7 +37,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) == 0 {
-		return bad("this is not a webhook secret")
+		return bad("not a valid webhook secret")
 	}
 	id, stamp := h.Get("Webhook-Id"), h.Get("Webhook-Timestamp")
 	at, err := strconv.ParseInt(stamp, 10, 64)
@@ -45,7 +45,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 		return bad("a webhook header is missing or invalid")
 	}
 	if d := now.Unix() - at; d > int64(Tolerance/time.Second) || d < -int64(Tolerance/time.Second) {
-		return bad("it was signed too long ago, or its time is in the future")
+		return bad("the request was signed too long ago, or its timestamp is in the future")
 	}
 	m := hmac.New(sha256.New, key)
 	_, _ = m.Write([]byte(id + "." + stamp + ".")) // writing to a hash cannot fail
@@ -66,5 +66,5 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 		}
 		return n, nil
 	}
-	return bad("none of its signatures matches")
+	return bad("no signature matches")
 }

@@ -87,7 +87,7 @@ func parseReport(b []byte) (map[string]any, error) {
 	v, err := parseValue(d, 0)
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("more text follows the JSON object")
+			err = errors.New("unexpected text after the JSON object")
 		}
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ const deepest = 32
 // parseValue is like json.Unmarshal, but refuses objects with duplicate keys.
 func parseValue(d *json.Decoder, depth int) (any, error) {
 	if depth > deepest {
-		return nil, errors.New("it is nested too deeply")
+		return nil, errors.New("nested too deeply")
 	}
 	t, err := d.Token()
 	if err != nil {

@@ -53,7 +53,7 @@ func (j *jsonManifest) asWritten(report []byte) error {
 		return err
 	}
 	if !bytes.Equal(canonical(nil, o[manifestKey]), canonical(nil, again)) {
-		return fmt.Errorf("manifest: %w: it is not in canonical form", concordat.ErrInvalid)
+		return fmt.Errorf("manifest: %w: not in canonical form", concordat.ErrInvalid)
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (f *Findings) Validate() error {
 	}
 	for i, p := range f.Passages {
 		if clip(f.Submission.Text, p.Span) != p.Span || p.Span.Len() == 0 {
-			errs = append(errs, fmt.Errorf("passage %d: span %d to %d in %d bytes: %w", i, p.Span.Start, p.Span.End,
+			errs = append(errs, fmt.Errorf("passage %d: span %d to %d lies outside the text of %d bytes: %w", i, p.Span.Start, p.Span.End,
 				len(f.Submission.Text), concordat.ErrInvalid))
 		}
 	}

@@ -80,7 +80,7 @@ func (f *AddedFile) field(p *multipart.Part, room *int) error {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	if *room -= len(b) + 64; *room < 0 {
-		return fmt.Errorf("form: %w: it has more than %d MiB in addition to the files", concordat.ErrInvalid, pages.MaxForm>>20)
+		return fmt.Errorf("form: %w: fields other than files exceed %d MiB", concordat.ErrInvalid, pages.MaxForm>>20)
 	}
 	switch s := string(b); p.FormName() {
 	case "id":

@@ -201,7 +201,7 @@ func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error
 	}
 	row, err := w.o.Store.Catalogue.DocumentRow(ctx, a.Source.Library, a.Source.Document)
 	if err == nil && row.Changed.After(a.At) {
-		err = fmt.Errorf("%s, as it was at the time of the alert: %w", a.Source, concordat.ErrNotFound)
+		err = fmt.Errorf("%s has changed since the alert: %w", a.Source, concordat.ErrNotFound)
 	}
 	if err != nil {
 		return "", err

@@ -38,9 +38,9 @@ func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
 		return bad("not a URL with a host")
 	case u.User != nil || u.Fragment != "":
-		return bad("it must not contain a user or a fragment")
+		return bad("must not contain a user or a fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || len(allow) == 0):
-		return bad("it must begin with https://")
+		return bad("must begin with https://")
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !reachable(ip, u.Scheme == "http", allow) {
 		return bad(errPrivate.Error())

@@ -172,8 +172,8 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	}
 	switch {
 	case late:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not finished within %v", o.Wall), Advice: "split the file, or raise " +
-			extract.SettingOf("Wall")}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not finished within %v", o.Wall),
+			Advice: "split the file, or raise " + extract.SettingOf("Wall")}
 	case strings.Contains(e.stderr, "SIGXCPU"), used >= o.CPU:
 		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU),
 			Advice: "split the file, or raise " + extract.SettingOf("CPU")}

@@ -41,7 +41,7 @@ const (
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
 	if !bytes.HasPrefix(b, []byte("%PDF-")) {
-		return nil, fmt.Errorf("pdf: %w: it is not a PDF file", concordat.ErrInvalid)
+		return nil, fmt.Errorf("pdf: %w: not a PDF file", concordat.ErrInvalid)
 	}
 	if err := s.signature(b); err != nil {
 		return nil, fmt.Errorf("pdf: %w: %w", concordat.ErrInvalid, err)
@@ -67,13 +67,13 @@ func (s *Sealed) signature(b []byte) error {
 	}
 	open, after, rest := n[0], n[1], n[2]
 	if open < 0 || after < open+2 || after > len(b) || b[open] != '<' || b[after-1] != '>' {
-		return fmt.Errorf("the signature is not at the position that the file states")
+		return fmt.Errorf("the signature is not at the position stated in the file")
 	}
 	if after-open > maxSignature {
-		return fmt.Errorf("the signature has %d bytes, which is too long", after-open)
+		return fmt.Errorf("the signature is too long (%d bytes)", after-open)
 	}
 	if rest > len(b)-after {
-		return fmt.Errorf("%d bytes are missing at the end", rest-(len(b)-after))
+		return fmt.Errorf("the file is truncated: %d bytes are missing", rest-(len(b)-after))
 	}
 	s.Added = len(b) - after - rest
 	der := make([]byte, hex.DecodedLen(after-open-2))
@@ -137,7 +137,7 @@ func (s *Sealed) files(b []byte) error {
 		}
 		name := names[string(b[m[2]:m[3]])]
 		if length > len(b)-m[1] || size > maxFile {
-			return fmt.Errorf("attachment %q is too large, or longer than the file", name)
+			return fmt.Errorf("attachment %q is too large or extends past the end of the file", name)
 		}
 		z, err := zlib.NewReader(bytes.NewReader(b[m[1] : m[1]+length]))
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *Sealed) files(b []byte) error {
 		}
 		content, err := io.ReadAll(io.LimitReader(z, size+1))
 		if err == nil && int64(len(content)) != size {
-			err = fmt.Errorf("its length is not the one stated")
+			err = fmt.Errorf("the length differs from the length stated in the file")
 		}
 		if err != nil {
 			return fmt.Errorf("attachment %q: %w", name, err)

@@ -61,7 +61,7 @@ func apiMay(ctx context.Context, roles ...store.Role) (*pages.Visitor, error) {
 			return v, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the role of the account does not allow this", concordat.ErrRefused)
+	return nil, fmt.Errorf("%w: the account's role does not allow this", concordat.ErrRefused)
 }
 
 // answer is a response with a JSON body.

@@ -204,7 +204,7 @@ type apiLineageInput struct {
 	Body batch.LineageRules
 }
 
-var errReviewers = fmt.Errorf("%w: an officer or an administrator decides that", concordat.ErrRefused)
+var errReviewers = fmt.Errorf("%w: only officers and administrators can decide this", concordat.ErrRefused)
 
 func (w api) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {

@@ -181,7 +181,7 @@ func (in *apiRulesInput) form(text string) url.Values {
 
 func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
 	if slices.Contains(sourceActions, in.Body.Action) && strings.TrimSpace(string(in.Body.Site)) == "" {
-		return nil, fmt.Errorf("%w: the source does not name its site", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: the source is missing its site", concordat.ErrInvalid)
 	}
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report

@@ -140,7 +140,7 @@ func (c ConditionInput) revision() (int, error) {
 	s, ok2 := strings.CutSuffix(s, `"`)
 	n, err := strconv.Atoi(s)
 	if !ok || !ok2 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: If-Match %q is not the ETag of a set of rules", web.ErrRevision, c.IfMatch)
+		return 0, fmt.Errorf("%w: If-Match %q is not a valid ETag of rules", web.ErrRevision, c.IfMatch)
 	}
 	return n, nil
 }
@@ -159,7 +159,7 @@ func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOu
 func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *pages.Visitor) (report.Rules, error) {
 		if r.now.Changes == 0 {
-			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
+			return report.Rules{}, fmt.Errorf("%w: there is no change to undo", concordat.ErrInvalid)
 		}
 		return w.Web.Reviews.FormerRules(ctx, r.task)
 	})
@@ -217,10 +217,10 @@ const maxRuleTries = 10
 func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	if (in.Body.Source == nil) == (in.Body.Passage == nil) {
-		return nil, fmt.Errorf("%w: want a source or a passage", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: a source or a passage is required", concordat.ErrInvalid)
 	}
 	if s := in.Body.Source; s != nil && strings.TrimSpace(string(s.Site)) == "" {
-		return nil, fmt.Errorf("%w: the source does not name its site", concordat.ErrInvalid)
+		return nil, fmt.Errorf("%w: the source is missing its site", concordat.ErrInvalid)
 	}
 	return w.reviseRules(ctx, v, in.ID, func(r *reviewed, f url.Values) error {
 		what := "include-"
@@ -244,7 +244,7 @@ func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutp
 func (r *reviewed) place(f url.Values, s concordat.Span) error {
 	at := r.count.Bytes(s)
 	if at.Len() <= 0 {
-		return fmt.Errorf("%w: the text has no such passage", concordat.ErrNotFound)
+		return fmt.Errorf("%w: the passage lies outside the text", concordat.ErrNotFound)
 	}
 	f.Set("start", strconv.Itoa(at.Start))
 	f.Set("end", strconv.Itoa(at.End))

@@ -101,7 +101,7 @@ func checkJSON(b []byte) error {
 			in.key = true // a key follows this value
 		}
 		if values++; values > maxValues {
-			return fmt.Errorf("body: %w: it contains more than %d values", concordat.ErrInvalid, maxValues)
+			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, maxValues)
 		}
 		switch t := t.(type) {
 		case json.Number:
@@ -110,7 +110,7 @@ func checkJSON(b []byte) error {
 			}
 		case json.Delim:
 			if len(open) == maxDepth {
-				return fmt.Errorf("body: %w: it is nested more than %d levels deep", concordat.ErrInvalid, maxDepth)
+				return fmt.Errorf("body: %w: nested more than %d levels deep", concordat.ErrInvalid, maxDepth)
 			}
 			c := &container{}
 			if t == '{' {

@@ -76,11 +76,11 @@ func (l List) Read(cursor string, at ...any) error {
 	}
 	parts := strings.Split(cursor, ".")
 	if len(cursor) > maxCursor || !l.pattern.MatchString(cursor) || len(parts) != len(at)+1 {
-		return fmt.Errorf("%w: the cursor is not from this list", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the cursor belongs to a different list", concordat.ErrInvalid)
 	}
 	for i, p := range at {
 		if err := readPart(parts[i+1], p); err != nil {
-			return fmt.Errorf("%w: the cursor is not from this list", concordat.ErrInvalid)
+			return fmt.Errorf("%w: the cursor belongs to a different list", concordat.ErrInvalid)
 		}
 	}
 	return nil

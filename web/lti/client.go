@@ -241,7 +241,7 @@ func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w: it does not accept its own tokens", p.Issuer, concordat.ErrUnavailable)
+	return fmt.Errorf("%s: %w: the platform rejects its own tokens", p.Issuer, concordat.ErrUnavailable)
 }
 
 // Download is a file being transferred. The caller must close it.
@@ -300,7 +300,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		if err := statusError(resp); err != nil || resp.StatusCode != http.StatusOK {
 			_ = resp.Body.Close()
 			if err == nil {
-				err = fmt.Errorf("%s: %w: it responded with status %d", u.Host, concordat.ErrUnavailable, resp.StatusCode)
+				err = fmt.Errorf("%s: %w: unexpected status %d", u.Host, concordat.ErrUnavailable, resp.StatusCode)
 			}
 			return nil, resp.StatusCode == http.StatusUnauthorized, err
 		}
@@ -311,7 +311,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		}
 		return d, false, nil
 	}
-	return nil, false, fmt.Errorf("%s: %w: more than %d redirections", first, concordat.ErrRefused, maxHops)
+	return nil, false, fmt.Errorf("%s: %w: more than %d redirects", first, concordat.ErrRefused, maxHops)
 }
 
 // ReportType is the type of the site's reports.

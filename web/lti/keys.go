@@ -49,7 +49,7 @@ func ParseKeys(b []byte) (*Keys, error) {
 		return !k.Valid() || k.IsPublic() ||
 			k.KeyID == ""
 	}) {
-		return nil, fmt.Errorf("keys: %w: want private keys that have IDs", concordat.ErrCorrupt)
+		return nil, fmt.Errorf("keys: %w: private keys with IDs are required", concordat.ErrCorrupt)
 	}
 	return &Keys{set.Keys}, nil
 }

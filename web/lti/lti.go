@@ -54,10 +54,10 @@ type Platform struct {
 func (p *Platform) Validate(private bool) error {
 	var bad []string
 	if p.Issuer == "" || len(p.Issuer) > 1000 {
-		bad = append(bad, "want an issuer")
+		bad = append(bad, "issuer is missing or too long")
 	}
 	if p.ClientID == "" || len(p.ClientID) > 1000 {
-		bad = append(bad, "want a client id")
+		bad = append(bad, "client id is missing or too long")
 	}
 	for name, address := range map[string]string{"sign-in": p.AuthURL, "token": p.TokenURL, "key": p.KeysURL} {
 		if _, err := service(address, private); err != nil {
@@ -84,7 +84,7 @@ func service(address string, private bool) (*url.URL, error) {
 	case err != nil:
 		return nil, err
 	case u.Host == "" || u.User != nil || len(address) > 4000:
-		return nil, fmt.Errorf("%q is not an address", address)
+		return nil, fmt.Errorf("%q is not a valid address", address)
 	case u.Scheme != "https" && !(private && u.Scheme == "http"):
 		return nil, fmt.Errorf("%q: want https", address)
 	}

@@ -82,7 +82,7 @@ func (c claims) read(name string, v any) error {
 // parse parses the payload of a token without verifying it.
 func parse(payload []byte) (*basics, *Message, error) {
 	if len(payload) > MaxMessage {
-		return nil, nil, fmt.Errorf("%w: the message has %d bytes", concordat.ErrInvalid, len(payload))
+		return nil, nil, fmt.Errorf("%w: the message is too long (%d bytes)", concordat.ErrInvalid, len(payload))
 	}
 	var b basics
 	var c claims
@@ -118,7 +118,7 @@ func parse(payload []byte) (*basics, *Message, error) {
 	m.ForUser, m.Assets, m.AssetScopes, m.ReportURL, m.ReportScopes = forUser.ID, assets.Assets, assets.Scope, reports.URL, reports.Scope
 	m.Custom = texts(custom)
 	if version != Version {
-		return nil, nil, fmt.Errorf("message: %w: it has version %.40q, want %s", concordat.ErrInvalid, version, Version)
+		return nil, nil, fmt.Errorf("message: %w: unexpected version %.40q, want %s", concordat.ErrInvalid, version, Version)
 	}
 	return &b, m, m.bounds()
 }
@@ -148,11 +148,11 @@ func (m *Message) bounds() error {
 		all = append(all, a.ID, a.URL, a.Title, a.Filename, a.Media, a.Digest)
 	}
 	if len(m.Assets) > MaxAssets {
-		return fmt.Errorf("message: %w: it names %d files, but at most %d are allowed", concordat.ErrInvalid, len(m.Assets), MaxAssets)
+		return fmt.Errorf("message: %w: %d files, but at most %d are allowed", concordat.ErrInvalid, len(m.Assets), MaxAssets)
 	}
 	for _, s := range all {
 		if len(s) > maxText {
-			return fmt.Errorf("message: %w: a value has %d bytes", concordat.ErrInvalid, len(s))
+			return fmt.Errorf("message: %w: a value is too long (%d bytes)", concordat.ErrInvalid, len(s))
 		}
 	}
 	return nil

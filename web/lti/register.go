@@ -65,7 +65,7 @@ func (c *Client) ReadOffer(ctx context.Context, address string) (*Offer, error) 
 	}
 	i, err := url.Parse(o.Issuer)
 	if err != nil || !strings.EqualFold(i.Host, u.Host) {
-		return nil, fmt.Errorf("offer: %w: the description of issuer %q comes from another host, %s", concordat.ErrRefused, o.Issuer, u.Host)
+		return nil, fmt.Errorf("offer: %w: the configuration of issuer %q comes from a different host, %s", concordat.ErrRefused, o.Issuer, u.Host)
 	}
 	if _, err := c.place(o.platform(), o.RegistrationURL); err != nil {
 		return nil, fmt.Errorf("offer: %w", err)

@@ -45,7 +45,7 @@ func Peek(raw string) (issuer string, audience []string, err error) {
 
 func open(raw string) (*jose.JSONWebSignature, error) {
 	if len(raw) > MaxMessage {
-		return nil, fmt.Errorf("message: %w: %d bytes", concordat.ErrInvalid, len(raw))
+		return nil, fmt.Errorf("message: %w: the token is too long (%d bytes)", concordat.ErrInvalid, len(raw))
 	}
 	t, err := jose.ParseSignedCompact(raw, algorithms)
 	if err != nil {
@@ -99,19 +99,19 @@ func (b *basics) wrong(p *Platform, now time.Time) string {
 	early, late := now.Add(-skew), now.Add(skew)
 	switch {
 	case b.Issuer != p.Issuer:
-		return fmt.Sprintf("issuer %q", b.Issuer)
+		return fmt.Sprintf("unexpected issuer %q", b.Issuer)
 	case !slices.Contains(b.Audience, p.ClientID):
-		return fmt.Sprintf("for %q", b.Audience)
+		return fmt.Sprintf("unexpected audience %q", b.Audience)
 	case b.AZP != "" && b.AZP != p.ClientID, b.AZP == "" && len(b.Audience) > 1:
 		return fmt.Sprintf("issued to %q", b.AZP)
 	case !b.Expires.time().After(early):
 		return "expired at " + b.Expires.time().UTC().Format(time.RFC3339)
 	case b.Issued == 0 || b.Issued.time().After(late):
-		return "issued at no time that was"
+		return "issue time is missing or in the future"
 	case b.Before.time().After(late):
 		return "not valid yet"
 	case b.Nonce == "":
-		return "no nonce"
+		return "missing nonce"
 	}
 	return ""
 }

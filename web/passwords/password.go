@@ -108,11 +108,11 @@ func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (b
 		salt, err = base64.RawStdEncoding.DecodeString(rest[:i])
 		key, err2 = base64.RawStdEncoding.DecodeString(rest[i+1:])
 		if err != nil || err2 != nil || len(key) < 16 || len(key) > 1024 {
-			return false, fmt.Errorf("stored password: %w: it is not base64", concordat.ErrCorrupt)
+			return false, fmt.Errorf("stored password: %w: not valid base64", concordat.ErrCorrupt)
 		}
 	}
 	if key == nil {
-		return false, fmt.Errorf("stored password: %w: it has no key", concordat.ErrCorrupt)
+		return false, fmt.Errorf("stored password: %w: missing key", concordat.ErrCorrupt)
 	}
 	if err := h.line.Enter(ctx, rank); err != nil {
 		return false, err

@@ -72,10 +72,10 @@ func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState)
 // message returns the platform's message after verifying it.
 func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, browser string, f url.Values) (*lti.Message, error) {
 	if !websession.EqualText(websession.HashText(browser), s.Browser) {
-		return nil, fmt.Errorf("launch: %w: it was begun in another browser", concordat.ErrRefused)
+		return nil, fmt.Errorf("launch: %w: the launch was started in a different browser", concordat.ErrRefused)
 	}
 	if e := f.Get("error"); e != "" {
-		return nil, fmt.Errorf("launch: %w: the platform says %.100q", concordat.ErrRefused, e)
+		return nil, fmt.Errorf("launch: %w: the platform returned error %.100q", concordat.ErrRefused, e)
 	}
 	m, err := d.client.Verify(ctx, platformOf(p), f.Get("id_token"))
 	switch {
@@ -84,7 +84,7 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, 
 	case !websession.EqualText(m.Nonce, s.Nonce):
 		return nil, fmt.Errorf("launch: %w: the nonce does not match", concordat.ErrRefused)
 	case s.Deployment != "" && s.Deployment != m.Deployment:
-		return nil, fmt.Errorf("launch: %w: it was begun for deployment %q but arrived for %q", concordat.ErrRefused, s.Deployment, m.Deployment)
+		return nil, fmt.Errorf("launch: %w: the launch was started for deployment %q but completed for deployment %q", concordat.ErrRefused, s.Deployment, m.Deployment)
 	}
 	return m, nil
 }
@@ -105,7 +105,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 			return err
 		}
 		if a.Context != contextOf(m) {
-			return fmt.Errorf("launch: %w: the file belongs to another course", concordat.ErrRefused)
+			return fmt.Errorf("launch: %w: the file belongs to a different course", concordat.ErrRefused)
 		}
 		if a.Task != "" {
 			to += "/" + url.PathEscape(string(a.Task))
@@ -149,12 +149,12 @@ type pendingChoice struct {
 
 func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (string, error) {
 	if !s.Teacher {
-		return "", fmt.Errorf("configure: %w: only a teacher may do this", concordat.ErrRefused)
+		return "", fmt.Errorf("configure: %w: only teachers may configure this tool", concordat.ErrRefused)
 	}
 	one := pendingChoice{Platform: s.Platform, Context: s.Context, Processor: m.Custom[customProcessor]}
 	if m.Type == lti.TypeDeepLinking {
 		if m.DeepLinking == nil || !slices.Contains(m.DeepLinking.Accept, lti.ItemProcessor) {
-			return "", fmt.Errorf("configure: %w: the platform accepts no %s here", concordat.ErrInvalid, lti.ItemProcessor)
+			return "", fmt.Errorf("configure: %w: the platform does not accept %s here", concordat.ErrInvalid, lti.ItemProcessor)
 		}
 		if u, err := url.Parse(m.DeepLinking.ReturnURL); err != nil || !platformOf(s.platform).Serves(u) {
 			return "", fmt.Errorf("configure: %w: the response would go to %q, which does not belong to the platform", concordat.ErrRefused, m.DeepLinking.ReturnURL)
@@ -171,7 +171,7 @@ func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (
 // subscribe asks the platform for notices of submissions, without which nothing would be checked.
 func (d *Tool) subscribe(ctx context.Context, s *session, m *lti.Message) error {
 	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
-		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
+		return fmt.Errorf("configure: %w: the platform does not send %s", concordat.ErrInvalid, lti.NoticeSubmission)
 	}
 	ctx, cancel := context.WithTimeout(ctx, websession.SignTime)
 	defer cancel()
@@ -197,7 +197,7 @@ func (d *Tool) pending(ctx context.Context, s *session, key string) (one pending
 		err = json.Unmarshal([]byte(data), &one)
 	}
 	if err == nil && (!s.Teacher || one.Platform != s.Platform || one.Context != s.Context) {
-		err = fmt.Errorf("configure: %w: the form belongs to another launch", concordat.ErrRefused)
+		err = fmt.Errorf("configure: %w: the form belongs to a different launch", concordat.ErrRefused)
 	}
 	return one, err
 }
@@ -284,7 +284,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 		return err
 	}
 	if one.Processor == "" {
-		return fmt.Errorf("configure: %w: the platform does not name the activity", concordat.ErrInvalid)
+		return fmt.Errorf("configure: %w: the platform did not identify the activity", concordat.ErrInvalid)
 	}
 	context := s.Context
 	if one.Message != nil {

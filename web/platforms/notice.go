@@ -102,7 +102,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	var assets []store.LTIAsset
 	for _, a := range m.Assets {
 		if a.ID == "" || a.URL == "" || m.ReportURL == "" {
-			return fmt.Errorf("notice: %w: a file has no ID or no address, or there is no address for its report", concordat.ErrInvalid)
+			return fmt.Errorf("notice: %w: a file is missing its ID, its address or the address for its report", concordat.ErrInvalid)
 		}
 		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment,
 			Context:  contextOf(m),
@@ -137,7 +137,7 @@ func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error
 			return p, nil
 		}
 	}
-	return store.LTIPlatform{}, fmt.Errorf("notice: %w: it is from issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
+	return store.LTIPlatform{}, fmt.Errorf("notice: %w: unknown sender: issuer %.200q, audience %.200q", concordat.ErrRefused, issuer, audience)
 }
 
 // digestOf converts a SHA-256 digest from base64 to hexadecimal, or returns "" if the text is not such a digest.

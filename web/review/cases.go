@@ -285,7 +285,7 @@ func (w *Reviews) RemoveCase(ctx context.Context, v *pages.Visitor, t store.Task
 	}
 	switch in.State {
 	case CaseOut:
-		return fmt.Errorf("document of %s: %w: the document is not in a library", t.ID, concordat.ErrNotFound)
+		return fmt.Errorf("document of check %s: %w: the document is not in a library", t.ID, concordat.ErrNotFound)
 	case CaseWaiting:
 		err = w.cancelCase(ctx, v, now.Added, in.Document)
 	case CaseAdded:

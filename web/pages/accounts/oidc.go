@@ -170,10 +170,10 @@ func (w Accounts) takeFlow(ctx context.Context, r *http.Request, p *provider) (f
 	}
 	c, err := r.Cookie(w.o.Sessions.HostCookie("oidc"))
 	if err != nil || !session.EqualText(session.HashText(c.Value), f.Browser) {
-		return f, fmt.Errorf("%w: it was begun in another browser", errStale)
+		return f, fmt.Errorf("%w: the sign-in was started in a different browser", errStale)
 	}
 	if f.Provider != p.Name { // RFC 9700, section 4.4: mix-up
-		return f, fmt.Errorf("%w: it was begun at %s", errStale, f.Provider)
+		return f, fmt.Errorf("%w: the sign-in was started at provider %s", errStale, f.Provider)
 	}
 	return f, nil
 }

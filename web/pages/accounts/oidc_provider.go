@@ -180,10 +180,10 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	}
 	// An answer names its issuer if the provider supports that (RFC 9207).
 	if iss := q.Get("iss"); iss != "" && iss != p.Issuer || iss == "" && d.IssParam {
-		return nil, fmt.Errorf("%w: the answer is from issuer %q", concordat.ErrRefused, iss)
+		return nil, fmt.Errorf("%w: unexpected issuer %q in the response", concordat.ErrRefused, iss)
 	}
 	if e := q.Get("error"); e != "" {
-		return nil, fmt.Errorf("%w: the provider says %q", concordat.ErrRefused, e)
+		return nil, fmt.Errorf("%w: the provider returned error %q", concordat.ErrRefused, e)
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	t, err := p.oauth(d, base).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(f.Verifier))
@@ -196,7 +196,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 	}
 	raw, _ := t.Extra("id_token").(string)
 	if raw == "" || len(raw) > maxToken {
-		return nil, fmt.Errorf("%w: the identity token has %d bytes", concordat.ErrRefused, len(raw))
+		return nil, fmt.Errorf("%w: the identity token is missing or too long (%d bytes)", concordat.ErrRefused, len(raw))
 	}
 	who, err := p.check(ctx, d, raw, f.Nonce, now)
 	if err != nil {
@@ -229,9 +229,9 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 	case time.Unix(more.Before, 0).After(late):
 		return nil, fmt.Errorf("not valid before %s", time.Unix(more.Before, 0))
 	case p.MaxAge > 0 && time.Unix(more.AuthTime, 0).Add(p.MaxAge).Before(early):
-		return nil, fmt.Errorf("signed in at %s, which is longer ago than max_age", time.Unix(more.AuthTime, 0))
+		return nil, fmt.Errorf("signed in at %s, which is earlier than max_age allows", time.Unix(more.AuthTime, 0))
 	case t.Subject == "":
-		return nil, errors.New("the token names no subject")
+		return nil, errors.New("the token is missing its subject")
 	case more.AZP != "" && more.AZP != p.ClientID, more.AZP == "" && len(t.Audience) > 1:
 		return nil, fmt.Errorf("issued to %q", more.AZP)
 	case !session.EqualText(t.Nonce, nonce):
@@ -255,7 +255,7 @@ func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who
 		return fmt.Errorf("%w: user info: %w", concordat.ErrUnavailable, err)
 	}
 	if info.Subject != who.Subject { // section 5.3.2
-		return fmt.Errorf("%w: the user info belongs to another person", concordat.ErrRefused)
+		return fmt.Errorf("%w: the user info belongs to a different person", concordat.ErrRefused)
 	}
 	var claims map[string]any
 	if err := info.Claims(&claims); err != nil {
@@ -336,7 +336,7 @@ func (w Accounts) accountOf(ctx context.Context, p *provider, who *identity) (st
 		}
 	}
 	if !p.Create {
-		return store.Account{}, fmt.Errorf("%w: subject %q of %s is linked to no account", concordat.ErrRefused, who.Subject, who.Issuer)
+		return store.Account{}, fmt.Errorf("%w: subject %q of %s is not linked to an account", concordat.ErrRefused, who.Subject, who.Issuer)
 	}
 	return w.newAccount(ctx, p, who)
 }
@@ -352,7 +352,7 @@ func (p *provider) person(who *identity) people.Person {
 func (w Accounts) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {
-		return store.Account{}, fmt.Errorf("no verified address: %w", concordat.ErrNotFound)
+		return store.Account{}, fmt.Errorf("no verified e-mail address: %w", concordat.ErrNotFound)
 	}
 	return w.o.People.Connect(ctx, p.person(who), email)
 }

@@ -218,7 +218,7 @@ func (w Deletions) eraseDocument(rw http.ResponseWriter, r *http.Request, v *pag
 }
 
 // errNoEraser is returned on a site whose pages cannot delete.
-var errNoEraser = fmt.Errorf("deletion: %w: it is not possible in this process", concordat.ErrUnavailable)
+var errNoEraser = fmt.Errorf("deletion: %w: not possible in this process", concordat.ErrUnavailable)
 
 // EraseSome deletes documents of a library on behalf of an officer. Queries stop finding them immediately; their bytes are removed soon
 // afterwards.

@@ -55,7 +55,7 @@ func (w Hooks) One(ctx context.Context, v *pages.Visitor, id string) (store.Hook
 // Make creates a webhook for the visitor.
 func (w Hooks) Make(ctx context.Context, v *pages.Visitor, h store.Hook) (store.Hook, error) {
 	if h.Whole && v.Role != store.RoleAdministrator {
-		return h, fmt.Errorf("%w: only administrators receive the events of the whole site", concordat.ErrRefused)
+		return h, fmt.Errorf("%w: only administrators can receive events from the whole site", concordat.ErrRefused)
 	}
 	u, err := webhook.CheckURL(h.URL, w.o.Networks)
 	if err != nil {

@@ -150,7 +150,7 @@ func (w Settings) ChangeMeaning(ctx context.Context, v *pages.Visitor, c Meaning
 		}
 	}
 	if len(detail) == 0 {
-		return fmt.Errorf("there is nothing to change: %w", concordat.ErrInvalid)
+		return fmt.Errorf("nothing to change: %w", concordat.ErrInvalid)
 	}
 	return control.ChangeMeaning(ctx, c, v.Note("meaning_changed", detail))
 }
