@@ -19,7 +19,7 @@ type Alert struct {
 	Job       string               `json:"job,omitempty" doc:"The partner's name for its question; for alerts told to a partner"`
 	Purpose   string               `json:"purpose,omitempty" doc:"Purpose of the partner's check; for alerts told to a partner"`
 	Asked     time.Time            `json:"asked,omitzero" doc:"When the partner asked; for alerts told to a partner"`
-	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What one site told the other; absent: both documents are of this site"`
+	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What one site told the other; absent: both documents belong to this site"`
 	Library   concordat.LibraryID  `json:"library"`
 	Document  concordat.DocumentID `json:"document,omitempty" doc:"A pseudonym for a partner's document, or for one of this site's if the partner was not told which it is"`
 	Title     string               `json:"title,omitempty"`

@@ -18,7 +18,7 @@ type Batch struct {
 	Cause    string          `json:"cause,omitempty" doc:"Why it failed, or what could not be read"`
 	Owner    string          `json:"owner"`
 	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_leads,batch_check"`
-	Done     int             `json:"done" doc:"Steps of the stage that are done"`
+	Done     int             `json:"done" doc:"Completed steps of the stage"`
 	Total    int             `json:"total"`
 	Round    int             `json:"round" doc:"Number of comparisons with the libraries so far"`
 	Made     time.Time       `json:"made"`

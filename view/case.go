@@ -12,7 +12,7 @@ import (
 type Case struct {
 	ID        string               `json:"id" doc:"Number of the case, the same at both sites"`
 	Side      store.AlertSide      `json:"side" enum:"found,told" doc:"Found: a check of this site matches a document of the partner. Told: the other way round"`
-	State     concordat.CaseState  `json:"state" enum:"open,confirmed,cleared" doc:"State on which both sites agree; open: they do not, or have not said"`
+	State     concordat.CaseState  `json:"state" enum:"open,confirmed,cleared" doc:"State on which both sites agree; open: no agreement yet"`
 	Partner   concordat.SiteID     `json:"partner"`
 	Name      string               `json:"name"`
 	Check     concordat.TaskID     `json:"check,omitempty" doc:"The check, for cases found here; absent: it was deleted"`
@@ -32,10 +32,10 @@ type CasePosition struct {
 	State    concordat.CaseState    `json:"state" enum:"open,confirmed,cleared"`
 	Words    string                 `json:"words,omitempty"`
 	Contact  string                 `json:"contact,omitempty"`
-	By       string                 `json:"by,omitempty" doc:"Who said so; only for this site"`
-	At       time.Time              `json:"at,omitzero" doc:"When it last said so; absent: never"`
-	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"Decision about its own document"`
-	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of its receipt for the deletion, in hexadecimal"`
+	By       string                 `json:"by,omitempty" doc:"Who set the position; only for this site"`
+	At       time.Time              `json:"at,omitzero" doc:"When the site last set its position; absent: never"`
+	Decision concordat.CaseDecision `json:"decision,omitempty" enum:"accepted,rejected,withdrawn" doc:"The site's decision about its own document"`
+	Receipt  string                 `json:"receipt,omitempty" doc:"SHA-256 of the site's receipt for the deletion, in hexadecimal"`
 	Due      time.Time              `json:"due,omitzero" doc:"When this site's document is due for deletion; absent: it is deleted already, or no deletion is planned"`
 }
 

@@ -13,7 +13,7 @@ import (
 type Check struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
-	Title    string           `json:"title" doc:"The given title, otherwise the document's own; until that has been read, or if it has none, the name of the file"`
+	Title    string           `json:"title" doc:"The given title, or the document's own title; the file name until the document has been read, or if it has no title"`
 	File     string           `json:"file,omitempty" doc:"Name of the file as submitted"`
 	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what it led to"`
 	Owner    string           `json:"owner"`
@@ -24,7 +24,7 @@ type Check struct {
 	Report   string           `json:"report,omitempty" doc:"Address of the report, once there is one"`
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to this account"`
 	Flags    int              `json:"flags,omitempty" doc:"Kinds of flags that may hide something from a check or from a reader, such as white text; absent: none, or not shown to this account"`
-	Leads    int              `json:"leads,omitempty" doc:"Passages that may say in other words what a source says; absent: none, not looked for, or not shown to this account"`
+	Leads    int              `json:"leads,omitempty" doc:"Passages that may paraphrase a source; absent: none, not looked for, or not shown to this account"`
 	// LeftOut is set when the archive has been read.
 	LeftOut *concordat.LeftOut `json:"left_out,omitempty" doc:"Lock and system files of the archive that were not read, such as .DS_Store; absent: none, or the archive has not been read yet"`
 }

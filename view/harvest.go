@@ -67,7 +67,7 @@ type HarvestRecord struct {
 	ID        string                   `json:"id"`
 	State     store.HarvestRecordState `json:"state" enum:"waiting,kept,embargoed,closed,textless,failed,withdrawing,withdrawn"`
 	Detail    string                   `json:"detail,omitempty"`
-	Due       time.Time                `json:"due,omitzero" doc:"When it is examined again"`
+	Due       time.Time                `json:"due,omitzero" doc:"When the record is examined again"`
 	Changed   time.Time                `json:"changed,omitzero"`
 	Documents []concordat.DocumentID   `json:"documents" nullable:"false"`
 	Work      concordat.Work           `json:"work"`

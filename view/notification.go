@@ -10,12 +10,12 @@ import (
 // Notification is a message from another program in the site's inbox.
 type Notification struct {
 	ID       string                  `json:"id"`
-	Account  string                  `json:"account" doc:"Account of the token that it came with"`
-	Activity string                  `json:"activity" doc:"Identifier that the sender gave it"`
-	Type     string                  `json:"type" doc:"Types that the sender gave it"`
+	Account  string                  `json:"account" doc:"Account whose token was used to send the notification"`
+	Activity string                  `json:"activity" doc:"Identifier assigned by the sender"`
+	Type     string                  `json:"type" doc:"Types assigned by the sender"`
 	Origin   string                  `json:"origin" doc:"Address of the sender"`
-	Inbox    string                  `json:"inbox" doc:"Address of answers"`
-	Object   string                  `json:"object" doc:"Address of its subject"`
+	Inbox    string                  `json:"inbox" doc:"Address for answers"`
+	Object   string                  `json:"object" doc:"Address of the notification's subject"`
 	State    store.NotificationState `json:"state" enum:"fetching,checking,done,failed,withdrawn,noted,refused"`
 	Check    concordat.TaskID        `json:"check,omitempty"`
 	Cause    string                  `json:"cause,omitempty" doc:"Cause of the latest failure or of the refusal, or the sender's words"`

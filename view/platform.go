@@ -17,7 +17,7 @@ type Platform struct {
 	TokenAudience string    `json:"token_audience,omitempty" maxLength:"4000" doc:"Audience of token requests; none: token_url"`
 	KeysURL       string    `json:"keys_url" maxLength:"4000" doc:"Public keyset address"`
 	Deployments   []string  `json:"deployments,omitempty" maxItems:"1000" doc:"Deployment ids that are accepted; *: any"`
-	Hosts         []string  `json:"hosts,omitempty" maxItems:"100" doc:"Other hosts of its services; a leading dot includes all subdomains"`
+	Hosts         []string  `json:"hosts,omitempty" maxItems:"100" doc:"Other hosts of the platform's services; a leading dot includes all subdomains"`
 	Disabled      bool      `json:"disabled,omitempty"`
 	Made          time.Time `json:"made,omitzero" readOnly:"true"`
 }

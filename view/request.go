@@ -19,7 +19,7 @@ type Request struct {
 	Library   concordat.LibraryID  `json:"library,omitempty"`
 	Document  concordat.DocumentID `json:"document,omitempty"`
 	Title     string               `json:"title,omitempty"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"The check that raised it; only for requests to a partner"`
+	Check     concordat.TaskID     `json:"check,omitempty" doc:"The check that raised the request; only for requests to a partner"`
 	Purpose   string               `json:"purpose,omitempty" doc:"Purpose of the partner's check"`
 	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Requested spans, in bytes of UTF-8: in this site's document, or in the checked document"`
 	Reason    string               `json:"reason,omitempty"`
@@ -29,7 +29,7 @@ type Request struct {
 	Actor     string               `json:"actor,omitempty"`
 	Asked     time.Time            `json:"asked"`
 	Decided   time.Time            `json:"decided,omitzero"`
-	Until     time.Time            `json:"until,omitzero" doc:"When it expires, or the grant ends"`
+	Until     time.Time            `json:"until,omitzero" doc:"When the request expires, or the grant ends"`
 	Passages  []string             `json:"passages,omitempty" doc:"Passages of this site's document; only when a single request is read"`
 }
 

@@ -11,27 +11,27 @@ import (
 type ShareRule struct {
 	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown to the partner"`
 	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
-	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words is not compared: passages begin and end with whole sentences"`
+	NoEdges        bool           `json:"no_edges,omitempty" doc:"Word order is not compared; passages begin and end with whole sentences"`
 	Purposes       []string       `json:"purposes,omitempty" maxItems:"100" doc:"Purposes for which the library may be asked; none: any"`
 	Closeness      int            `json:"closeness,omitempty" minimum:"0" maximum:"100" doc:"Largest distance of a match in bits; 0: the scheme's"`
 	Matches        int            `json:"matches,omitempty" minimum:"0" doc:"Sentences that must match before a document is named; 0: 2"`
-	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Sentences asked in a day; 0: 20,000, -1: no limit, as for all limits below"`
-	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Sentences asked in an hour; 0: 10,000"`
-	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Matching sentences shown in a day; 0: 500"`
-	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Documents named in a day; 0: 50"`
-	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Characters of text shown in a day; 0: 20,000"`
-	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Sentences of one document opened in a year; 0: 25"`
-	Units          int            `json:"units,omitempty" minimum:"-1" doc:"Sentences around matches that outlines of one document show in a year; 0: 100"`
-	Leads          bool           `json:"leads,omitempty" doc:"The partner may ask by cells of meaning which documents may say the same; needs level metadata or above"`
-	LeadCells      int            `json:"lead_cells,omitempty" minimum:"-1" doc:"Cells of meaning asked in a day; 0: 10,000"`
-	LeadSentences  int            `json:"lead_sentences,omitempty" minimum:"-1" doc:"Sentences named in a day as possibly saying the same; 0: 100"`
-	LeadDocuments  int            `json:"lead_documents,omitempty" minimum:"-1" doc:"Documents named in a day as possibly saying the same; 0: 20"`
-	Embargo        time.Time      `json:"embargo,omitzero" doc:"Nothing is answered before this date"`
-	Expires        time.Time      `json:"expires,omitzero" doc:"Nothing is answered from this date on"`
+	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Maximum sentences asked per day; 0: 20,000, -1: no limit, as for all limits below"`
+	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Maximum sentences asked per hour; 0: 10,000"`
+	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Maximum matching sentences shown per day; 0: 500"`
+	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Maximum documents named per day; 0: 50"`
+	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Maximum characters of text shown per day; 0: 20,000"`
+	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Maximum sentences opened per document and year; 0: 25"`
+	Units          int            `json:"units,omitempty" minimum:"-1" doc:"Maximum sentences around matches shown in outlines, per document and year; 0: 100"`
+	Leads          bool           `json:"leads,omitempty" doc:"The partner may search by meaning codes for documents that may say the same thing; requires level metadata or above"`
+	LeadCells      int            `json:"lead_cells,omitempty" minimum:"-1" doc:"Maximum meaning codes asked per day; 0: 10,000"`
+	LeadSentences  int            `json:"lead_sentences,omitempty" minimum:"-1" doc:"Maximum sentences named per day as possibly saying the same thing; 0: 100"`
+	LeadDocuments  int            `json:"lead_documents,omitempty" minimum:"-1" doc:"Maximum documents named per day as possibly saying the same thing; 0: 20"`
+	Embargo        time.Time      `json:"embargo,omitzero" doc:"No questions are answered before this date"`
+	Expires        time.Time      `json:"expires,omitzero" doc:"No questions are answered from this date on"`
 	Ship           bool           `json:"ship,omitempty" doc:"The partner may keep a mirror of the fingerprints"`
 	Standing       bool           `json:"standing,omitempty" doc:"The partner is notified of later documents that match its checks"`
-	ExcludeAuthors bool           `json:"exclude_authors,omitempty" doc:"Documents of authors whom the asker names are left out"`
-	ApprovalDays   int            `json:"approval_days,omitempty" minimum:"0" maximum:"3650" doc:"Days that a request for a passage waits, and that a granted one can be read; 0: 14"`
+	ExcludeAuthors bool           `json:"exclude_authors,omitempty" doc:"Documents by authors named in the question are left out"`
+	ApprovalDays   int            `json:"approval_days,omitempty" minimum:"0" maximum:"3650" doc:"Days that a request for a passage can wait, and that a granted passage can be read; 0: 14"`
 	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Contact for the partner's people"`
 }
 

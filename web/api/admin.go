@@ -28,13 +28,13 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: pages.Overseers}
 	}
-	register(w.api, a, get("get-health", "/health", "What was examined, and whether it is in order"), w.apiHealth)
+	register(w.api, a, get("get-health", "/health", "Results of the health checks"), w.apiHealth)
 	register(w.api, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
-	register(w.api, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
-	register(w.api, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
-	register(w.api, a, get("get-meaning", "/meaning", "How rewritten and translated text is found: leads, index by meaning, encoder"), meaningAPI(w).tell)
+	register(w.api, a, get("get-schemes", "/schemes", "Fingerprint schemes, including those for partners"), w.apiSchemes)
+	register(w.api, a, get("list-settings", "/settings", "Configuration in force, with the origin of each value"), w.apiSettings)
+	register(w.api, a, get("get-meaning", "/meaning", "Settings for finding rewritten and translated text: leads, meaning index, encoder"), meaningAPI(w).tell)
 	register(w.api, a, operation{id: "change-meaning", method: http.MethodPatch, path: "/admin/meaning",
-		summary: "Change how rewritten and translated text is found, while the site is served",
+		summary: "Change how rewritten and translated text is found, without a restart",
 		text:    "Returns at once. The index is built and the encoder installed in the background; get-meaning shows the progress. Absent fields stay as they are.",
 		scope:   scopeSettings, roles: pages.Administrators, status: http.StatusAccepted}, meaningAPI(w).change)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
@@ -42,9 +42,9 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 		summary: "Restart a failed task", scope: scopeCheck, roles: pages.Administrators}, w.apiRetry)
 	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, and what each has been asked"), w.apiPartnerSites)
 	register(w.api, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
-	register(w.api, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
+	register(w.api, a, get("search-audit", "/audit", "Audit entries, newest first"), w.apiAudit)
 	register(w.api, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
-		summary: "Verify the chain of the audit", scope: scopeRead, roles: pages.Overseers}, w.apiVerify)
+		summary: "Verify the audit chain", scope: scopeRead, roles: pages.Overseers}, w.apiVerify)
 	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Create a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
 		scope: scopeDocuments, roles: pages.Officers}, w.apiMakeLibrary)

@@ -20,13 +20,13 @@ import (
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
 		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: pages.Officers,
-		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner was notified that its check matches a document of this site; no more of it is shown here than there."},
+		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner was notified that its check matches a document of this site; this site shows no more of the match than the partner was shown."},
 		w.apiAlerts)
 	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
 		summary: "One alert", scope: scopeRead, roles: pages.Officers}, w.apiAlert)
 	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
 		summary: "Mark an alert as read or handled, or reopen it", scope: scopeReview, roles: pages.Officers,
-		text: "Handled alerts count as read. The first person to do either stays recorded."}, w.apiChangeAlert)
+		text: "Handled alerts count as read. The first person to read or handle an alert stays recorded."}, w.apiChangeAlert)
 	watch := standing{w.Web}
 	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
 		summary: "Watched checks, latest first", scope: scopeRead, roles: pages.Officers}, watch.list)
@@ -44,7 +44,7 @@ type standing struct{ web *web.Web }
 type apiWatchedCheck struct {
 	Check    concordat.TaskID   `json:"check"`
 	Title    string             `json:"title"`
-	Since    *time.Time         `json:"since,omitempty" doc:"When this site began to watch; absent: only partners do"`
+	Since    *time.Time         `json:"since,omitempty" doc:"When this site began to watch; absent: only partners watch"`
 	Partners []concordat.SiteID `json:"partners,omitempty" doc:"Partners that also watch it"`
 }
 

@@ -38,7 +38,7 @@ func (w api) apiOfBatches(a huma.API) {
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
 	register(w, a, count, w.apiCountBatchWording)
 	register(w, a, get("list-batch-leads", "/batches/{id}/leads",
-		"Leads between documents of a batch, undecided ones first, and what three or more documents say"), w.apiBatchLeads)
+		"Leads between documents of a batch, undecided ones first, and statements found in three or more documents"), w.apiBatchLeads)
 	lead := do("decide-batch-lead", http.MethodPost, "/batches/{id}/leads",
 		"Count a lead in the reports of both documents, set it aside, or withdraw the decision", pages.Officers)
 	lead.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"state": {Enum: []any{"open"}}}}}
@@ -71,7 +71,7 @@ func (w api) apiOfBatches(a huma.API) {
 		"library":  names,
 		"partner":  names,
 		"purpose":  {Type: "string", Description: "Purpose stated to partners"},
-		"alone":    {Type: "string", Description: "Not empty: compare with no library"},
+		"alone":    {Type: "string", Description: "Not empty: compare the documents only with one another"},
 		"template": {Type: "string", Description: "Section template; empty: the one that all named libraries share; none: no template"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
@@ -348,7 +348,7 @@ type apiBatchLeadsOutput struct {
 		Asked bool             `json:"asked" doc:"Whether the batch looked for leads"`
 		Total int              `json:"total" doc:"Number of all leads, whatever the filter"`
 		Leads []batch.LeadLine `json:"leads"`
-		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say, so it is no lead"`
+		Many  []batch.ManyLine `json:"many" doc:"Statements found in three or more documents, which are not leads"`
 	}
 }
 
@@ -372,8 +372,8 @@ func (w api) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBat
 type apiDecideBatchLeadInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		A       int              `json:"number_a" minimum:"1" doc:"Number of the document that the lead names first"`
-		B       int              `json:"number_b" minimum:"1" doc:"Number of the document that it names second"`
+		A       int              `json:"number_a" minimum:"1" doc:"Number of the lead's first document"`
+		B       int              `json:"number_b" minimum:"1" doc:"Number of the lead's second document"`
 		Span    concordat.Span   `json:"span" doc:"Span of the lead in the first document, in code points"`
 		Source  concordat.Span   `json:"source_span" doc:"Span of the lead in the second document, in code points"`
 		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`

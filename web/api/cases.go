@@ -25,7 +25,7 @@ func apiOfCases(w api, a huma.API) {
 	register(w, a, operation{id: "get-case", method: http.MethodGet, path: "/cases/{id}", summary: "One case", scope: scopeRead,
 		roles: pages.Officers}, c.one)
 	register(w, a, operation{id: "move-case", method: http.MethodPost, path: "/cases/{id}",
-		summary: "Tell the partner where this site stands, or what it decided", scope: scopeReview, roles: pages.Officers,
+		summary: "Send the partner this site's position or decision", scope: scopeReview, roles: pages.Officers,
 		text: "A decision deletes the text and the fingerprints of this site's own document, unless keep is set."}, c.move)
 }
 

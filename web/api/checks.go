@@ -36,7 +36,7 @@ func (w api) apiOfChecks(a huma.API) {
 		text: "The rules in force apply. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
 	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
 		summary: "Leads of a report, in text order", scope: scopeRead, roles: pages.Everyone,
-		text: "The rules in force apply. Partners' documents that may say the same are included."}, w.apiLeads)
+		text: "The rules in force apply. Partners' documents that may say the same thing are included."}, w.apiLeads)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
 		scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted,
 		text: "Files are written to disk as they arrive. There may be at most 1000 files, each no larger than get-version says. The other fields may have 4 MiB in all."}, func(o *huma.Operation) {
@@ -291,7 +291,7 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 type apiEvent struct {
 	State   concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
 	Stage   string          `json:"stage,omitempty" doc:"Current stage of a running check"`
-	Done    int             `json:"done,omitempty" doc:"How many of total are done in this stage"`
+	Done    int             `json:"done,omitempty" doc:"How many of total are completed in this stage"`
 	Total   int             `json:"total,omitempty"`
 	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one while it is queued; people take turns, so later checks of others may run first"`
 	Finally bool            `json:"finally,omitempty" doc:"true: the check has ended, and this is the last event"`

@@ -19,7 +19,7 @@ func (w adminAPI) apiOfDeletions(a huma.API) {
 	register(w.api, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
 		needs:   []*huma.Schema{{Required: []string{"tasks"}}, {Required: []string{"documents"}}, {Required: []string{"batches"}}},
 		summary: "Permanently delete checks, or documents of a library", scope: scopeErase, roles: pages.Officers, body: bounds.ListsBody,
-		text: "Returns the receipt once the bytes are gone from the disk. If a machine of the site is away, it returns the state deleted once nothing can be found any more, and the receipt follows later. Officers delete checks and batches, administrators documents too."}, w.apiErase)
+		text: "Returns the receipt once the bytes are gone from the disk. If a machine of the site is unreachable, the state deleted is returned once the data can no longer be found, and the receipt follows later. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: pages.Overseers}
 	}

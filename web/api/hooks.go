@@ -25,7 +25,7 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of your account; for an administrator, of the site", "", 0),
 		w.apiHooks)
 	made := do("make-webhook", http.MethodPost, "", "Create a webhook",
-		"The secret is shown only once. Only an administrator can receive the events of the whole site. The address must be public and use https, unless the site allows others.", http.StatusCreated)
+		"The secret is shown only once. Only administrators can receive events from the whole site. The address must be public and use https, unless the site allows others.", http.StatusCreated)
 	made.needs = addresses("url")
 	register(w.api, a, made, w.apiMakeHook)
 	register(w.api, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
@@ -35,14 +35,14 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 	registerEmpty(w.api, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
 	register(w.api, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
-		"It is shown only once. For a day, deliveries are also signed with the previous secret.", 0), w.apiRotateHook)
+		"The new secret is shown only once. For a day, deliveries are also signed with the previous secret.", 0), w.apiRotateHook)
 	register(w.api, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
 	register(w.api, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
-		"Ended deliveries are kept for 30 days, at most the newest 1000 of each webhook.", 0), w.apiDeliveries)
+		"Ended deliveries are kept for 30 days, up to the newest 1000 for each webhook.", 0), w.apiDeliveries)
 	register(w.api, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent",
 		"", 0), w.apiDelivery)
 	register(w.api, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
-		"It keeps its webhook-id.", http.StatusAccepted), w.apiReplayOne)
+		"The delivery keeps its webhook-id.", http.StatusAccepted), w.apiReplayOne)
 	register(w.api, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
 		"Sends ended deliveries in the given range; only dead ones if no state is given.", http.StatusAccepted), w.apiReplay)
 }
@@ -51,12 +51,12 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 type apiWebhook struct {
 	ID      store.HookID      `json:"id"`
 	Account string            `json:"account"`
-	Whole   bool              `json:"whole" doc:"Whether it receives the events of the whole site"`
+	Whole   bool              `json:"whole" doc:"Whether it receives events from the whole site"`
 	URL     string            `json:"url"`
 	Title   string            `json:"title"`
 	Events  []store.EventKind `json:"events" nullable:"false"`
 	State   store.HookState   `json:"state" enum:"active,paused"`
-	Cause   string            `json:"cause,omitempty" doc:"Why it is paused"`
+	Cause   string            `json:"cause,omitempty" doc:"Why the webhook is paused"`
 	Made    time.Time         `json:"made"`
 	Former  *time.Time        `json:"former_secret_until,omitempty"`
 	Secret  string            `json:"secret,omitempty" doc:"The secret; shown only once"`
@@ -104,7 +104,7 @@ type apiMakeHookInput struct {
 		URL    string                           `json:"url" maxLength:"2000"`
 		Title  string                           `json:"title,omitempty" maxLength:"200" doc:"Title for people"`
 		Events bounds.Distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm,alert.found,alert.told,case.changed"`
-		Whole  bool                             `json:"whole,omitempty" doc:"Receive the events of the whole site, not only of the account's checks"`
+		Whole  bool                             `json:"whole,omitempty" doc:"Receive events from the whole site, not only from the account's checks"`
 	}
 }
 
@@ -207,7 +207,7 @@ func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedO
 // apiDeliveryItem is a delivery in the API's form.
 type apiDeliveryItem struct {
 	Seq      int64               `json:"seq"`
-	Event    string              `json:"event" doc:"webhook-id of all its attempts"`
+	Event    string              `json:"event" doc:"webhook-id of all attempts"`
 	Kind     store.EventKind     `json:"kind"`
 	State    store.DeliveryState `json:"state" enum:"pending,delivered,dead"`
 	Made     time.Time           `json:"made"`

@@ -53,7 +53,7 @@ type apiLeadsOutput struct {
 		Asked        bool              `json:"asked" doc:"Whether the check looked for leads"`
 		Total        int               `json:"total" doc:"Number of all leads in the report, whatever the filter"`
 		Leads        []leadItem        `json:"leads" nullable:"false"`
-		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Partners' documents that may say the same, whatever the filter; they are not leads"`
+		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Partners' documents that may say the same thing, whatever the filter; they are not leads"`
 	}
 }
 

@@ -39,7 +39,7 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, by site",
 		scopeRead, pages.Everyone), w.apiPartners)
 	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, pages.Everyone), w.apiTemplates)
-	register(w.api, a, get("get-version", "/version", "What this site can do, and its limits", scopeRead, pages.Everyone), w.apiVersion)
+	register(w.api, a, get("get-version", "/version", "Capabilities and limits of this site", scopeRead, pages.Everyone), w.apiVersion)
 	w.apiOfShares(a)
 	wordingAPI(w).operations(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
@@ -144,12 +144,12 @@ type apiPartner struct {
 	Site      concordat.SiteID `json:"site"`
 	Name      string           `json:"name"`
 	Libraries []apiOpenLibrary `json:"libraries" nullable:"false"`
-	Told      bool             `json:"told" doc:"Whether it has listed the libraries that it opens"`
+	Told      bool             `json:"told" doc:"Whether the partner has listed the libraries that it opens"`
 }
 
 type apiOpenLibrary struct {
 	ID    concordat.LibraryID `json:"id"`
-	Level concordat.Show      `json:"level" doc:"The most that it shows of the library"`
+	Level concordat.Show      `json:"level" doc:"The most that the partner shows of the library"`
 }
 
 type apiPartnersOutput struct {

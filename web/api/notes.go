@@ -103,7 +103,7 @@ type apiRuleChange struct {
 	At      time.Time    `json:"at"`
 	By      string       `json:"by"`
 	Action  string       `json:"action" doc:"What was done: set, undo, exclude-source and so on"`
-	Subject string       `json:"subject,omitempty" doc:"Subject of the change, in words for people"`
+	Subject string       `json:"subject,omitempty" doc:"Subject of the change, in plain words"`
 	Rules   report.Rules `json:"rules" doc:"Rules after the change"`
 }
 

@@ -155,7 +155,7 @@ type apiToken struct {
 	ID      store.TokenID `json:"id"`
 	Name    string        `json:"name" doc:"Purpose of the token"`
 	Scopes  []string      `json:"scopes" nullable:"false"`
-	Origins []string      `json:"origins,omitempty" doc:"Addresses below which it accepts notifications"`
+	Origins []string      `json:"origins,omitempty" doc:"Addresses below which the token accepts notifications"`
 	Made    time.Time     `json:"made"`
 	Expires time.Time     `json:"expires"`
 	Used    *time.Time    `json:"used,omitempty" doc:"Last use, to the hour"`
@@ -200,7 +200,7 @@ type apiMakeTokenInput struct {
 		Name    string                  `json:"name" minLength:"1" maxLength:"200" doc:"Purpose of the token"`
 		Scopes  bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms,inbox,settings"`
 		Days    int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"Lifetime in days"`
-		Origins bounds.Distinct[string] `json:"origins,omitempty" maxItems:"20" doc:"Web addresses below which it accepts notifications; allowed only with the scope inbox, which needs them"`
+		Origins bounds.Distinct[string] `json:"origins,omitempty" maxItems:"20" doc:"Web addresses below which the token accepts notifications; allowed only with the scope inbox, which needs them"`
 	}
 }
 

@@ -96,10 +96,10 @@ type apiAskInput struct {
 		Start   int              `json:"start" minimum:"0" doc:"Start of the passage, in code points of the submission"`
 		End     int              `json:"end" minimum:"1" doc:"End of the passage, in code points of the submission"`
 		Partner concordat.SiteID `json:"partner,omitempty" doc:"Ask only this partner"`
-		Level   concordat.Show   `json:"level" enum:"overlap,passage" doc:"overlap: the words in common, at once; passage: the partner's words, once a person there has agreed"`
+		Level   concordat.Show   `json:"level" enum:"overlap,passage" doc:"overlap: the shared words, at once; passage: the partner's text, once a person there has agreed"`
 		Reason  string           `json:"reason,omitempty"`
 		Contact string           `json:"contact,omitempty"`
-		Lead    string           `json:"lead,omitempty" maxLength:"12" doc:"Number of a partner's document that may say the same, such as P1: requests its places, with level passage; start and end are ignored"`
+		Lead    string           `json:"lead,omitempty" maxLength:"12" doc:"Number of a partner's document that may say the same thing, such as P1: requests its places, with level passage; start and end are ignored"`
 		Refresh bool             `json:"refresh,omitempty" doc:"Only ask about pending requests"`
 	}
 }

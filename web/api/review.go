@@ -226,9 +226,9 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 }
 
 type apiCaseLibraryBody struct {
-	State    review.CaseState     `json:"state" enum:"out,waiting,added,failed" doc:"out: it is in no library"`
+	State    review.CaseState     `json:"state" enum:"out,waiting,added,failed" doc:"out: the submission is not in a library"`
 	Library  concordat.LibraryID  `json:"library,omitempty"`
-	Document concordat.DocumentID `json:"document" doc:"Its current or future name in the library"`
+	Document concordat.DocumentID `json:"document" doc:"The document's current or future name in the library"`
 	Cause    string               `json:"cause,omitempty" doc:"Why it failed"`
 	MayAdd   bool                 `json:"may_add" doc:"Whether the site's rule allows it and its text is kept"`
 }

@@ -19,7 +19,7 @@ func (w adminAPI) apiOfShares(a huma.API) {
 	register(w.api, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
 		summary: "Partners that a library is open to, by site", scope: scopeDocuments, roles: pages.Administrators}, w.apiShares)
 	register(w.api, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
-		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: pages.Administrators,
+		summary: "Open a library to a partner, or change what the partner may ask and see", scope: scopeDocuments, roles: pages.Administrators,
 		text: "The whole rule is replaced; absent fields get their defaults."}, w.apiPutShare)
 	registerEmpty(w.api, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
 		summary: "Close a library to a partner", scope: scopeDocuments, roles: pages.Administrators,

@@ -23,14 +23,14 @@ func (w wordingAPI) operations(a huma.API) {
 	}
 	const one = "/libraries/{id}/wording/{name}"
 	register(w.api, a, do("list-wording", http.MethodGet, "/libraries/{id}/wording",
-		"Names of the wording that a library never counts, or always counts"), w.list)
-	register(w.api, a, do("get-wording", http.MethodGet, one, "One such wording with its text"), w.one)
-	put := do("put-wording", http.MethodPut, one, "Never count such wording, or always count it, in later checks against the library")
+		"Names of wording that a library never counts, or always counts"), w.list)
+	register(w.api, a, do("get-wording", http.MethodGet, one, "Wording that a library never counts, or always counts, with its text"), w.one)
+	put := do("put-wording", http.MethodPut, one, "Set wording that later checks against the library never count, or always count")
 	put.body = bounds.ListsBody
 	put.text = "It replaces wording with the same name. This decides undecided wording for every later check against the library; " +
 		"existing reports stay as they are."
 	register(w.api, a, put, w.put)
-	remove := do("delete-wording", http.MethodDelete, one, "Withdraw the decision about such wording")
+	remove := do("delete-wording", http.MethodDelete, one, "Withdraw a decision about wording")
 	remove.status = http.StatusNoContent
 	registerEmpty(w.api, a, remove, w.remove)
 }

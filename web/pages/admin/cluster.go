@@ -35,9 +35,9 @@ type ClusterNode struct {
 	Address string `json:"address,omitempty"`
 	Version string `json:"version,omitempty"`
 	Free    int64  `json:"free_bytes,omitempty"`
-	Drained bool   `json:"drained,omitempty" doc:"Whether it is to hold no copies"`
-	Copies  int    `json:"copies" doc:"Number of shards that it should have copies of"`
-	Leads   int    `json:"leads" doc:"Number of shards that it is master of"`
+	Drained bool   `json:"drained,omitempty" doc:"Whether the node must not hold copies"`
+	Copies  int    `json:"copies" doc:"Number of shards that the node should have copies of"`
+	Leads   int    `json:"leads" doc:"Number of shards that the node is master of"`
 }
 
 // ShardHealth is the state of a shard.
@@ -61,7 +61,7 @@ type ClusterShard struct {
 	Hold     []string          `json:"hold,omitempty" doc:"Nodes that may not lead for now"`
 	Replicas []string          `json:"replicas" doc:"Nodes that should have a copy"`
 	Coming   []string          `json:"coming,omitempty" doc:"Nodes whose copies are being made or are catching up"`
-	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies are removed once the others are in sync"`
+	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies will be removed once the other copies are in sync"`
 }
 
 // ClusterVersion is the current version of a document shared by the nodes.

@@ -22,22 +22,22 @@ type Meaning struct {
 type MeaningIndex struct {
 	On        bool   `json:"on"`
 	Documents int    `json:"documents" doc:"Documents of the site that contain words"`
-	Lacking   int    `json:"lacking" doc:"Documents that it does not contain yet"`
-	Making    bool   `json:"making" doc:"Whether it is being built"`
+	Lacking   int    `json:"lacking" doc:"Documents that the index does not contain yet"`
+	Making    bool   `json:"making" doc:"Whether the index is being built"`
 	Done      int    `json:"done" doc:"Documents processed since the build began"`
 	All       int    `json:"all" doc:"Documents to process"`
-	Problem   string `json:"problem,omitempty" doc:"Why it could not be built"`
+	Problem   string `json:"problem,omitempty" doc:"Why the index could not be built"`
 	// Vectors is nil unless documents are also indexed by the encoder's vectors.
 	Vectors *MeaningVectors `json:"vectors,omitempty"`
 }
 
 // MeaningVectors describes the index of the encoder's vectors, which finds more rewritten and translated text.
 type MeaningVectors struct {
-	Documents int    `json:"documents" doc:"Documents that it contains"`
-	Making    bool   `json:"making" doc:"Whether it is being built"`
+	Documents int    `json:"documents" doc:"Documents that the index contains"`
+	Making    bool   `json:"making" doc:"Whether the index is being built"`
 	Done      int    `json:"done" doc:"Documents processed since the build began"`
 	All       int    `json:"all" doc:"Documents to process"`
-	Problem   string `json:"problem,omitempty" doc:"Why it could not be built"`
+	Problem   string `json:"problem,omitempty" doc:"Why the index could not be built"`
 }
 
 // EncoderState is the state of the encoder.
@@ -72,7 +72,7 @@ const (
 type MeaningEncoder struct {
 	State   EncoderState   `json:"state" enum:"none,off,fetching,installing,starting,ready,failed,server"`
 	Model   string         `json:"model,omitempty"`
-	Where   string         `json:"text_goes_to,omitempty" doc:"Machine that sentences are sent to; absent: they stay on this one"`
+	Where   string         `json:"text_goes_to,omitempty" doc:"Machine to which sentences are sent; absent: sentences stay on this machine"`
 	Fetched int64          `json:"fetched_bytes,omitempty"`
 	Size    int64          `json:"size_bytes,omitempty" doc:"Approximate size of the download"`
 	Problem EncoderProblem `json:"problem,omitempty" enum:"python,pip,fetch,wheel,disk,start"`
