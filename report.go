@@ -210,7 +210,7 @@ const (
 	LeadsTable    = "table"    // the partner has no index of meaning, another table, or a version that expects unkeyed cells
 	LeadsRefused  = "refused"  // for another reason, for example its budget
 	LeadsFailed   = "failed"   // it did not answer
-	LeadsMirror   = "mirror"   // a mirror contains no codes of meaning
+	LeadsMirror   = "mirror"   // a mirror contains no meaning codes
 )
 
 // LeadCount counts leads by people's decisions on them.
@@ -223,7 +223,7 @@ type LeadCount struct {
 // Exposed counts the parts of a submission that a partner learned.
 type Exposed struct {
 	Sentences int `json:"sentences,omitempty"` // sentences sent as keyed fingerprints
-	Cells     int `json:"cells,omitempty"`     // sentences sent as codes of meaning
+	Cells     int `json:"cells,omitempty"`     // sentences sent as meaning codes
 	Passages  int `json:"passages,omitempty"`  // passages whose wording was sent to see a match
 	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
 }

@@ -75,7 +75,7 @@ type LeadSource struct {
 	Title string `json:"title"`
 }
 
-// PartnerLead is a partner's document that, according to codes of meaning, may say the same as a submission. The texts have not been
+// PartnerLead is a partner's document that, according to meaning codes, may say the same as a submission. The texts have not been
 // compared; AskForPlaces requests the document's places.
 type PartnerLead struct {
 	Number  string           `json:"number"` // P1, P2

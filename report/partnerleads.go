@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// PartnerLead is a partner's document that, according to codes of meaning, might say the same as passages of the submission. Its text is
+// PartnerLead is a partner's document that, according to meaning codes, might say the same as passages of the submission. Its text is
 // unknown here. A PartnerLead is a reason to request the text, but is neither a lead nor evidence, nor part of any share.
 type PartnerLead struct {
 	Number  string          `json:"number"` // P1, P2 and so on

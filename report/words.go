@@ -450,17 +450,17 @@ func (r *Report) Reading() string {
 	case r.Threshold <= 0:
 		return judge
 	case s.Undecided > 0 && !r.Reached() && s.IfCounted >= r.Threshold:
-		return in.Say("Only %s counts so far. If what is to be decided counts, the share reaches the %s from which a report deserves a close read. %s",
+		return in.Say("Only %s counts so far. If what is to be decided counts, the share reaches the %s from which a report deserves a close reading. %s",
 			in.Percent(s.Covered), in.Percent(r.Threshold), judge)
 	case s.Undecided > 0 && !r.Reached():
-		return in.Say("Even if what is to be decided counts, the share stays below %s, from which a report deserves a close read. %s",
+		return in.Say("Even if what is to be decided counts, the share stays below %s, from which a report deserves a close reading. %s",
 			in.Percent(r.Threshold), judge)
 	case r.Reached():
-		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", in.Percent(r.Threshold), judge)
+		return in.Say("This is at or above %s, the share from which a report deserves a close reading. %s", in.Percent(r.Threshold), judge)
 	}
 	if in.Percent(s.Covered) == in.Percent(r.Threshold) { // rounding raises the figure to the threshold
-		return in.Say("Before rounding this is just below %s, the share from which a report deserves a close read. %s",
+		return in.Say("Before rounding this is just below %s, the share from which a report deserves a close reading. %s",
 			in.Percent(r.Threshold), judge)
 	}
-	return in.Say("This is below %s, the share from which a report deserves a close read. %s", in.Percent(r.Threshold), judge)
+	return in.Say("This is below %s, the share from which a report deserves a close reading. %s", in.Percent(r.Threshold), judge)
 }

@@ -53,7 +53,7 @@ type CheckOptions struct {
 	Leads bool
 	// EachLead, if not nil, is called with each place that stands out, whether or not it is worth reading; it is meant for measurements.
 	EachLead compare.EachLead
-	// PartnerLeads also asks partners, using codes of meaning of sentences that matched nothing.
+	// PartnerLeads also asks partners, using meaning codes of sentences that matched nothing.
 	PartnerLeads bool
 	// Candidates is the maximum number of source documents with which the text is compared, best first; the default is 200. The findings
 	// state how many documents were left out.

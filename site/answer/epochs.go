@@ -25,7 +25,7 @@ type EpochSet struct {
 	Index concordat.Index
 	// SketchKey is the epoch's 32-byte key for word sets, word orders and author names, shared among members like the fingerprint key.
 	SketchKey []byte
-	// CellKey is the epoch's 32-byte key for codes of meaning, shared among members like the fingerprint key.
+	// CellKey is the epoch's 32-byte key for meaning codes, shared among members like the fingerprint key.
 	CellKey []byte
 	// PairKey, if not nil, returns the key for word sets and word orders disclosed to one partner, so that two partners cannot compare
 	// theirs directly.

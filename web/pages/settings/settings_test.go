@@ -67,7 +67,7 @@ func TestSettingsInWords(t *testing.T) {
 	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	page := ada.Get("/admin/settings", http.StatusOK)
 	ada.Wants(page, "Rewritten and translated text", `name="percent:check.threshold" type="number" min="0" max="100" step="any" value="30"`,
-		"deserves a close read", "Count common wording", "Kinds of match that count",
+		"deserves a close reading", "Count common wording", "Kinds of match that count",
 		`name="on:report.exclude_quotes" aria-describedby="how-report.exclude_quotes" checked`,
 		`name="item:report.exclude_kinds" value="summary" checked`, `name="item:report.exclude_kinds" value="near"><label`,
 		`id="all-keys"`, `name="value:log.level"`)
