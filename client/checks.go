@@ -168,7 +168,7 @@ func (c *Client) upload(ctx context.Context, path string, header http.Header, wr
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return fmt.Errorf("POST %s: answer: %w", path, err)
+		return fmt.Errorf("POST %s: parse response: %w", path, err)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func list[T any](ctx context.Context, c *Client, path, name string, q url.Values
 				err = errors.New("the server returned the same cursor again")
 			}
 			if err != nil {
-				yield(zero, fmt.Errorf("GET %s: answer: %w", path, err))
+				yield(zero, fmt.Errorf("GET %s: parse response: %w", path, err))
 				return
 			}
 			for _, one := range all {
@@ -319,7 +319,7 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 		}
 		var e Event
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			return fmt.Errorf("event: %w", err)
+			return fmt.Errorf("parse event: %w", err)
 		}
 		if told != nil {
 			told(e)

@@ -127,7 +127,7 @@ func (c *Client) call(ctx context.Context, r request, out any) (http.Header, err
 	defer func() { _ = resp.Body.Close() }() // read to its end, or not needed
 	if out != nil {
 		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-			return nil, fmt.Errorf("%s %s: answer: %w", r.method, r.path, err)
+			return nil, fmt.Errorf("%s %s: parse response: %w", r.method, r.path, err)
 		}
 	}
 	return resp.Header, nil

@@ -291,22 +291,22 @@ func (r *Rules) Validate() error {
 	}
 	for _, s := range slices.Concat(r.ExcludeSources, r.OwnWork, r.NotOwnWork) {
 		if s.Site == "" || s.Library == "" && s.Document != "" {
-			fault("source %q lacks its site or library", s)
+			fault("source %q is missing its site or library", s)
 		}
 	}
 	for i, p := range r.ExcludePassages {
 		if p.Span.Start < 0 || p.Span.End <= p.Span.Start {
-			fault("excluded passage %d, from %d to %d", i, p.Span.Start, p.Span.End)
+			fault("excluded passage %d: span %d to %d", i, p.Span.Start, p.Span.End)
 		}
 	}
 	for i, w := range r.CountWording {
 		if w.Span.Start < 0 || w.Span.End <= w.Span.Start {
-			fault("counted wording %d, from %d to %d", i, w.Span.Start, w.Span.End)
+			fault("counted wording %d: span %d to %d", i, w.Span.Start, w.Span.End)
 		}
 	}
 	for i, d := range slices.Concat(r.CountLeads, r.SetAsideLeads) {
 		if d.Span.Start < 0 || d.Span.End <= d.Span.Start || d.Source.Start < 0 || d.Source.End <= d.Source.Start {
-			fault("decision %d on a lead, from %d to %d, with its source from %d to %d", i, d.Span.Start, d.Span.End, d.Source.Start, d.Source.End)
+			fault("decision %d on a lead: span %d to %d, source span %d to %d", i, d.Span.Start, d.Span.End, d.Source.Start, d.Source.End)
 		}
 	}
 	return errors.Join(errs...)

@@ -93,7 +93,7 @@ var (
 	trailer = regexp.MustCompile(`trailer\s*<<\s*/Size (\d+)\s*/Root (\d+) 0 R\s*/Info (\d+) 0 R\s*>>\s*startxref\s*(\d+)\s*%%EOF\s*$`)
 	// fpdf writes an attachment list even if there are no attachments.
 	noNames    = regexp.MustCompile(`/Names\s*<<\s*(/EmbeddedFiles\s*<<\s*/Names\s*\[\s*\]\s*>>\s*)?>>`)
-	errForeign = errors.New("the file was not made by Write")
+	errForeign = errors.New("the PDF was not created by this program")
 )
 
 func newUpdate(b []byte) (*update, error) {

@@ -108,7 +108,7 @@ func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (b
 		salt, err = base64.RawStdEncoding.DecodeString(rest[:i])
 		key, err2 = base64.RawStdEncoding.DecodeString(rest[i+1:])
 		if err != nil || err2 != nil || len(key) < 16 || len(key) > 1024 {
-			return false, fmt.Errorf("stored password: %w: not valid base64", concordat.ErrCorrupt)
+			return false, fmt.Errorf("stored password: %w: invalid salt or key", concordat.ErrCorrupt)
 		}
 	}
 	if key == nil {

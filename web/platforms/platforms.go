@@ -263,7 +263,7 @@ func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.
 	return func(rw http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
 		if err == nil && !d.mayUse(s) {
-			err = fmt.Errorf("%s at %s: %w", s.Subject, s.Platform, concordat.ErrRefused)
+			err = fmt.Errorf("user %s of platform %s: %w", s.Subject, s.Platform, concordat.ErrRefused)
 		}
 		if errors.Is(err, concordat.ErrNotFound) {
 			d.w.Show(rw, r, nil, http.StatusForbidden, "lti_lost", "title.lti", nil)
