@@ -28,8 +28,8 @@ type Alert struct {
 	Sentences int                  `json:"sentences" minimum:"0" doc:"Sentences of the check that match; 0: not disclosed"`
 	Words     string               `json:"words,omitempty"`
 	Spans     []concordat.Span     `json:"spans,omitempty" nullable:"false" doc:"Matching spans in bytes of UTF-8: in the checked document, or in this site's document that a partner was told about"`
-	Read      *Mark                `json:"read,omitempty" doc:"Who read it, and when; absent: not read yet"`
-	Handled   *Mark                `json:"handled,omitempty" doc:"Who handled it, and when; absent: not handled yet"`
+	Read      *Mark                `json:"read,omitempty" doc:"Who read the alert, and when; absent: not read yet"`
+	Handled   *Mark                `json:"handled,omitempty" doc:"Who handled the alert, and when; absent: not handled yet"`
 	Passages  []string             `json:"passages,omitempty" doc:"Passages in the checked document, or in this site's document that a partner was told about; only when a single alert is read"`
 }
 

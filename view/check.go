@@ -15,7 +15,7 @@ type Check struct {
 	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
 	Title    string           `json:"title" doc:"The given title, or the document's own title; the file name until the document has been read, or if it has no title"`
 	File     string           `json:"file,omitempty" doc:"Name of the file as submitted"`
-	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what it led to"`
+	Cause    string           `json:"cause,omitempty" doc:"Why the check failed, or what it led to"`
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were submitted together"`
 	Made     time.Time        `json:"made"`

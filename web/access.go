@@ -38,7 +38,7 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 		case err != nil:
 			w.Fail(rw, r, nil, err)
 		case !slices.Contains(roles, v.Role):
-			w.Fail(rw, r, v, fmt.Errorf("%s as %s: %w", r.URL.Path, v.Role, concordat.ErrRefused))
+			w.Fail(rw, r, v, fmt.Errorf("access to %s as %s: %w", r.URL.Path, v.Role, concordat.ErrRefused))
 		default:
 			limit.Known(rw, r)
 			page(rw, r, v)

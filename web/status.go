@@ -82,7 +82,7 @@ var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 var (
 	errKey = errors.New("the Idempotency-Key was used for a different request")
 	// ErrRevision means that the object to change has changed since the caller read it.
-	ErrRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
+	ErrRevision  = fmt.Errorf("%w; fetch the current version", concordat.ErrChanged)
 	ErrCondition = errors.New("the request needs an If-Match header with the ETag of the resource that it changes")
 )
 

@@ -165,7 +165,7 @@ func (e *Encoder) sentFlag(sent int) []concordat.Flag {
 		return nil
 	}
 	return []concordat.Flag{{Code: FlagTextSent, Count: sent,
-		Detail: fmt.Sprintf("%d sentences of the text and of other documents were sent to %s to be compared there", sent, where)}}
+		Detail: fmt.Sprintf("%d sentences of the text and of other documents were sent to %s for comparison", sent, where)}}
 }
 
 // serverError is the error if the embedder failed.

@@ -46,7 +46,7 @@ func languageFlags(text string) []concordat.Flag {
 		return nil
 	case 2*read < letters:
 		return []concordat.Flag{{Code: FlagLeadScript, Detail: "The embedded table knows only Latin letters and Chinese characters. " +
-			"Most of this text is in another script, so finding no lead there means nothing."}}
+			"Most of this text is in another script, so the absence of leads means nothing."}}
 	case !measured:
 		return []concordat.Flag{{Code: FlagLeadLanguage, Detail: "Leads were measured on English and Chinese texts. This text is in another " +
 			"or an unknown language, so it is not known how many reworded passages are found in it or how often a lead is wrong."}}

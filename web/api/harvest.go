@@ -35,7 +35,7 @@ func apiOfHarvest(w api, a huma.API) {
 	register(w, a, do("get-harvest", http.MethodGet, "/harvests/{id}", "One source, with its progress", pages.Overseers, http.StatusOK),
 		h.one)
 	register(w, a, do("run-harvest", http.MethodPost, "/harvests/{id}/run", "Read a source now", admins, http.StatusAccepted), h.run)
-	registerEmpty(w, a, do("remove-harvest", http.MethodDelete, "/harvests/{id}", "Forget a source; its documents stay", admins,
+	registerEmpty(w, a, do("remove-harvest", http.MethodDelete, "/harvests/{id}", "Remove a source but keep its documents", admins,
 		http.StatusNoContent), h.remove)
 	register(w, a, do("list-harvest-records", http.MethodGet, "/harvests/{id}/records", "Records of a source, by identifier",
 		pages.Overseers,
@@ -92,7 +92,7 @@ func (h harvestAPI) one(ctx context.Context, in *harvestInput) (*harvestOutput, 
 
 type runHarvestInput struct {
 	ID    string `path:"id" maxLength:"64"`
-	Whole bool   `query:"whole" doc:"List everything, and remove what the source no longer lists, however much that is"`
+	Whole bool   `query:"whole" doc:"List everything, and remove whatever the source no longer lists, regardless of the amount"`
 }
 
 func (h harvestAPI) run(ctx context.Context, in *runHarvestInput) (*harvestOutput, error) {

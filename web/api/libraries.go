@@ -44,7 +44,7 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	wordingAPI(w).operations(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
-		text: "Fields apply to the file after them. It returns when every document has been added or has failed; a document that cannot be read does not stop the others. " +
+		text: "Fields apply to the file after them. The response is sent when every document has been added or has failed; a document that cannot be read does not stop the others. " +
 			"A document replaces an existing one with the same id; the same text again changes nothing, so an interrupted request can be repeated."},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{pathParam("id")}

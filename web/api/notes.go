@@ -139,7 +139,7 @@ func (w api) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHi
 type apiVerdictOutput struct {
 	Body struct {
 		Verdict   apiNote  `json:"verdict"`
-		SignedOff []string `json:"signed_off" nullable:"false" doc:"Who agrees with it"`
+		SignedOff []string `json:"signed_off" nullable:"false" doc:"Who agrees with the verdict"`
 	}
 }
 
@@ -179,7 +179,7 @@ type apiCommentInput struct {
 	KeyInput
 	Body struct {
 		Text    string `json:"text" minLength:"1" maxLength:"10000"`
-		Passage string `json:"passage,omitempty" pattern:"^([1-9][0-9]*[a-z]*)?$" maxLength:"20" doc:"Number of the passage that it is about, as in the report; absent: the whole report"`
+		Passage string `json:"passage,omitempty" pattern:"^([1-9][0-9]*[a-z]*)?$" maxLength:"20" doc:"Number of the passage that the comment is about, as in the report; absent: the whole report"`
 	}
 }
 

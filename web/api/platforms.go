@@ -28,7 +28,7 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 	register(w.api, a, add, w.apiAddPlatform)
 	register(w.api, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
 		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	registerEmpty(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks that it requested stay",
+	registerEmpty(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Remove a platform but keep the checks that it requested",
 		http.StatusNoContent), w.apiRemovePlatform)
 }
 

@@ -100,7 +100,7 @@ type apiAskInput struct {
 		Reason  string           `json:"reason,omitempty"`
 		Contact string           `json:"contact,omitempty"`
 		Lead    string           `json:"lead,omitempty" maxLength:"12" doc:"Number of a partner's document that may say the same thing, such as P1: requests its places, with level passage; start and end are ignored"`
-		Refresh bool             `json:"refresh,omitempty" doc:"Only ask about pending requests"`
+		Refresh bool             `json:"refresh,omitempty" doc:"Only ask the partner about pending requests"`
 	}
 }
 

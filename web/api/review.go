@@ -230,7 +230,7 @@ type apiCaseLibraryBody struct {
 	Library  concordat.LibraryID  `json:"library,omitempty"`
 	Document concordat.DocumentID `json:"document" doc:"The document's current or future name in the library"`
 	Cause    string               `json:"cause,omitempty" doc:"Why it failed"`
-	MayAdd   bool                 `json:"may_add" doc:"Whether the site's rule allows it and its text is kept"`
+	MayAdd   bool                 `json:"may_add" doc:"Whether the site's rule allows adding the submission and its text is kept"`
 }
 
 func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[apiCaseLibraryBody], error) {

@@ -34,7 +34,7 @@ func (w api) apiOfRules(a huma.API) {
 	registerWhole(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
 		"If-Match is the ETag of the rules to replace: 428 without it, 412 if someone else has changed them. The previous rules stay in the history.", bounds.ListsBody), w.apiPutRules)
 	registerWhole(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
-		"It needs If-Match, as put-rules does. Undoing again goes back further.", 0), w.apiUndoRules)
+		"It needs If-Match, as put-rules does. Each further call undoes the change before.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	exclude := do("exclude", http.MethodPost, "/exclusions", "Exclude a source or a passage from the scores, or include it again",
 		"It needs no If-Match: other people's changes are kept.", bounds.WordsBody)

@@ -92,7 +92,7 @@ func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string,
 		n.Cause = cut(a.Summary)
 	default:
 		n.State, n.Cause = store.NotificationRefused,
-			"This inbox takes requests for a review or an endorsement, and their withdrawal."
+			"This inbox accepts requests for a review or an endorsement, and their withdrawal."
 	}
 	if n.State == store.NotificationRefused {
 		answers = []store.NotificationAnswer{d.answer(n, typeFlag, n.Cause)}

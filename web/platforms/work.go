@@ -246,7 +246,7 @@ func (d *Tool) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LT
 var failureWords = map[string]string{
 	lti.CodeDownload:    "The file could not be fetched.",
 	lti.CodeTooLarge:    "The file is larger than is accepted.",
-	lti.CodeTooSmall:    "The file holds no text.",
+	lti.CodeTooSmall:    "The file contains no text.",
 	lti.CodeUnsupported: "Files of this kind cannot be read.",
 	lti.CodeFailed:      "The file could not be checked.",
 }
