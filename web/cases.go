@@ -194,7 +194,7 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Vis
 // changeLibrary adds the submission of a case to a library or removes it.
 func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, _, err := w.reviewForm(rw, r, v)
-	if err == nil && !HasReport(t) {
+	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err == nil {

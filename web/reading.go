@@ -23,6 +23,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/alerts"
 	"concordat/web/progress"
 	"concordat/web/review"
 	"concordat/web/static"
@@ -79,7 +80,7 @@ type checkPage struct {
 	Walk       string               // numbers of the passages that the reader steps through
 	Only       *report.RankedSource // the only source whose passages are marked; nil if all are
 	Told       []notice             // the visitor's latest actions
-	Since      []Alert              // later documents that match a watched check, latest first
+	Since      []alerts.Alert       // later documents that match a watched check, latest first
 	MoreSince  bool                 // there are more later documents
 
 	Number         string // number of the passage that the page shows; empty if it shows all
@@ -131,7 +132,7 @@ type otherText struct{ Place, URL string }
 // reader prepares a page about the report of the requested check.
 func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage, *reading, error) {
 	t, err := w.task(r, v)
-	if err == nil && !HasReport(t) {
+	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err != nil {
@@ -147,7 +148,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	if p.People, err = w.Names(r.Context()); err != nil {
 		return nil, nil, err
 	}
-	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {
+	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !pages.HasReport(t) {
 		return p, nil, err
 	}
 	if p.Review, err = w.Reviews.Of(r.Context(), t); err != nil {
@@ -205,17 +206,17 @@ func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visi
 }
 
 // sameAuthors marks alerts whose document may be by an author of the submission.
-func sameAuthors(ctx context.Context, w *Web, r *report.Report, alerts []Alert) error {
+func sameAuthors(ctx context.Context, w *Web, r *report.Report, later []alerts.Alert) error {
 	if len(r.Authors) == 0 {
 		return nil
 	}
 	var all []store.Alert
-	for _, a := range alerts {
+	for _, a := range later {
 		all = append(all, a.Alert)
 	}
 	authors, err := site.AuthorsOf(ctx, w.o.Store, all)
-	for i, a := range alerts {
-		alerts[i].Same = r.Language.SameAuthorWords(report.SameAuthor(r.Authors, authors[a.Seq]))
+	for i, a := range later {
+		later[i].Same = r.Language.SameAuthorWords(report.SameAuthor(r.Authors, authors[a.Seq]))
 	}
 	return err
 }
@@ -228,10 +229,10 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 	}
 	if p.MayReview {
 		var next int64
-		if p.Watched, err = w.Standing.IsWatched(r.Context(), p.ID); err != nil {
+		if p.Watched, err = w.Alerts.IsWatched(r.Context(), p.ID); err != nil {
 			return err
 		}
-		p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: p.ID}, 0, sinceShown)
+		p.Since, next, err = w.Alerts.List(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: p.ID}, 0, sinceShown)
 		if err != nil {
 			return err
 		}

@@ -160,7 +160,7 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 		if err != nil {
 			return err
 		}
-		if !HasReport(t) {
+		if !pages.HasReport(t) {
 			return message.Invalid("wrong.nofinding")
 		}
 		may = w.mayChange(v, t)

@@ -315,7 +315,7 @@ func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskP
 	switch {
 	case w.o.Partner == nil:
 		return nil, fmt.Errorf("ask partners: %w", concordat.ErrUnavailable)
-	case !HasReport(t):
+	case !pages.HasReport(t):
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	case a.Refresh:
 	case a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage:

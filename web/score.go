@@ -10,6 +10,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // scoreTime bounds how long one list recomputes scores after rules change, for example the site's. The list then reloads to get the
@@ -33,7 +34,7 @@ type ShownScore struct {
 
 // Scores returns the scores of the checks that have a report.
 func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task) (map[concordat.TaskID]ShownScore, error) {
-	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t store.Task) bool { return !HasReport(t) })
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t store.Task) bool { return !pages.HasReport(t) })
 	ids := make([]concordat.TaskID, len(tasks))
 	for i, t := range tasks {
 		ids[i] = t.ID

@@ -103,7 +103,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		if err == nil {
 			var one row
 			one, err = w.row(r.Context(), v, t)
-			one.Score, one.HasReport, one.Group = scores[t.ID], HasReport(t), groups[t.ID]
+			one.Score, one.HasReport, one.Group = scores[t.ID], pages.HasReport(t), groups[t.ID]
 			p.Rows = append(p.Rows, one)
 			p.Busy = p.Busy || !t.State.Ended() || one.Score.Later || one.Group != nil && !one.Group.State.Ended()
 		}
@@ -213,17 +213,12 @@ func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (sto
 	return t, err
 }
 
-// HasReport reports whether a check has ended with findings. An archive has none because it is split into other checks.
-func HasReport(t store.Task) bool {
-	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
-}
-
 // ErrNotShown means that the site's policy hides this report from submitters, at least for now.
 var ErrNotShown = fmt.Errorf("%w: the site's policy does not allow this report to be shown, at least not yet", concordat.ErrRefused)
 
 // CurrentReport returns the report under the current rules, with the decisions about it, and records the reader.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
-	if !HasReport(t) {
+	if !pages.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	now, err := w.Reviews.Of(ctx, t)

@@ -31,6 +31,7 @@ import (
 	"concordat/web/pages"
 	"concordat/web/pages/accounts"
 	"concordat/web/pages/admin"
+	"concordat/web/pages/alerts"
 	"concordat/web/pages/cases"
 	"concordat/web/pages/deletions"
 	"concordat/web/pages/harvests"
@@ -142,9 +143,9 @@ type Web struct {
 	Reports   reportPages
 	Batches   batchPages
 	Checks    checkPages
-	Standing  standingPages
 	Example   examplePages
 	Accounts  accounts.Accounts
+	Alerts    alerts.Alerts
 	State     admin.Admin
 	Settings  settings.Settings
 	Harvests  harvests.Harvests
@@ -201,7 +202,7 @@ func New(o Options) (*Web, error) {
 		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
 	w.Batches, w.Checks = batchPages{w}, checkPages{w}
-	w.Standing, w.Example = standingPages{w}, examplePages{w}
+	w.Example = examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -276,7 +277,6 @@ func (w *Web) routes() {
 	w.AddPage("GET /checks/{id}/report", pages.Everyone, w.Reports.reportPage)
 	w.AddPage("POST /checks/{id}/rules", pages.Officers, w.Reports.changeRules)
 	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
-	w.AddPage("POST /checks/{id}/watch", pages.Officers, w.Standing.change)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Checks, Batches: w.Batches})
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
@@ -295,7 +295,8 @@ func (w *Web) routes() {
 	w.Batches.batchesRoutes()
 	w.Reports.readingRoutes()
 	w.Checks.requestRoutes()
-	w.Checks.alertRoutes()
+	w.Alerts = alerts.New(w, alerts.Options{Site: w.o.Site, Store: w.o.Store, Asks: w.o.Asks, Task: w.Visible, Partner: w.o.Partner,
+		Logger: w.o.Logger, Now: w.o.Now})
 	w.Cases = cases.New(w, cases.Options{Site: w.o.Site, Store: w.o.Store, Terms: w.o.CaseTerms})
 	m.HandleFunc("/", w.as(pages.Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		w.Fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -390,7 +391,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
 		Visitor: v, LTI: w.platforms, Idle: idlePlaces(r.Context(), w, v, r.URL.Path), Waiting: w.waiting(r.Context(), v),
-		Pending: w.Partners.Unconfirmed(r.Context(), v), Unread: w.unreadAlerts(r.Context(), v), Page: page}); err != nil {
+		Pending: w.Partners.Unconfirmed(r.Context(), v), Unread: w.Alerts.Unread(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return

@@ -281,7 +281,8 @@ func TestForcedNotNow(t *testing.T) {
 	r.Step(time.Second, CASResult{ID: hold.ID, Outcome: Made})
 	none[CAS](t, r.Step(2*time.Second, Force{}))
 	none[CAS](t, r.Step(20*time.Second, Tick{}))
-	if c := find[CAS](t, r.Step(21*time.Second, Installed{Gen: install.Gen, Seq: 20, Epoch: 5})); c.State.ISR[0] != "b" || c.State.Forced != 6 {
+	c := find[CAS](t, r.Step(21*time.Second, Installed{Gen: install.Gen, Seq: 20, Epoch: 5}))
+	if c.State.ISR[0] != "b" || c.State.Forced != 6 {
 		t.Errorf("it asks for %+v", c.State)
 	}
 }

@@ -53,7 +53,7 @@ type apiWatchedBody struct {
 }
 
 func (s standing) list(ctx context.Context, _ *struct{}) (*answer[apiWatchedBody], error) {
-	all, err := s.web.Standing.Watched(ctx)
+	all, err := s.web.Alerts.Watched(ctx)
 	out := &answer[apiWatchedBody]{apiWatchedBody{[]apiWatchedCheck{}}}
 	for _, c := range all {
 		out.Body.Watched = append(out.Body.Watched, apiWatchedCheck{c.Task, c.Title, moment(c.Since), c.Partners})
@@ -64,7 +64,7 @@ func (s standing) list(ctx context.Context, _ *struct{}) (*answer[apiWatchedBody
 func (s standing) watch(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
 	t, err := s.web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err == nil {
-		err = s.web.Standing.Watch(ctx, visitorOf(ctx), t)
+		err = s.web.Alerts.Watch(ctx, visitorOf(ctx), t)
 	}
 	return nil, err
 }
@@ -72,7 +72,7 @@ func (s standing) watch(ctx context.Context, in *apiCheckInput) (*struct{}, erro
 func (s standing) stop(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
 	t, err := s.web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err == nil {
-		err = s.web.Standing.StopWatching(ctx, visitorOf(ctx), t)
+		err = s.web.Alerts.StopWatching(ctx, visitorOf(ctx), t)
 	}
 	return nil, err
 }
@@ -97,7 +97,7 @@ func (w api) apiAlerts(ctx context.Context, in *apiAlertsInput) (*apiAlertsOutpu
 	if err := listOfAlerts.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	all, next, err := w.Web.Checks.Alerts(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
+	all, next, err := w.Web.Alerts.List(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
 	for _, a := range all {
 		out.Body.Alerts = append(out.Body.Alerts, a.View())
 	}
@@ -114,7 +114,7 @@ type apiAlertInput struct {
 type apiAlertOutput struct{ Body view.Alert }
 
 func (w api) apiAlert(ctx context.Context, in *apiAlertInput) (*apiAlertOutput, error) {
-	p, err := w.Web.Checks.OneAlert(ctx, in.Number)
+	p, err := w.Web.Alerts.One(ctx, in.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNot
 // passageAt returns the span of the passage with the given number under the current rules.
 func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
-	if !web.HasReport(t) {
+	if !pages.HasReport(t) {
 		return concordat.Span{}, absent
 	}
 	rep, err := w.Web.CurrentReport(ctx, v, t, report.English)
@@ -211,7 +211,7 @@ func (w api) noted(ctx context.Context, id string) (*review.Review, *report.Repo
 		return nil, nil, err
 	}
 	now, err := w.Web.Reviews.Of(ctx, t)
-	if err != nil || !web.HasReport(t) {
+	if err != nil || !pages.HasReport(t) {
 		return now, nil, err
 	}
 	rep, err := w.Web.CurrentReport(ctx, visitorOf(ctx), t, report.English)

@@ -235,7 +235,7 @@ type apiCaseLibraryBody struct {
 
 func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[apiCaseLibraryBody], error) {
 	_, t, now, err := w.apiReviewed(ctx, in.ID)
-	if err == nil && !web.HasReport(t) {
+	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err != nil {
@@ -254,7 +254,7 @@ type apiAddCaseInput struct {
 
 func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCaseLibraryBody], error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
-	if err == nil && !web.HasReport(t) {
+	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err == nil {

@@ -92,7 +92,7 @@ type reviewed struct {
 // reported returns a check that the visitor may see and that has a report, or concordat.ErrNotFound.
 func (w api) reported(ctx context.Context, v *pages.Visitor, id string) (store.Task, error) {
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
-	if err == nil && !web.HasReport(t) {
+	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	return t, err

@@ -15,7 +15,7 @@ import (
 	"concordat/site"
 	"concordat/site/compare"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages"
 )
 
 const (
@@ -223,7 +223,7 @@ func (d *Inbox) finish(ctx context.Context, n *store.Notification) ([]store.Noti
 		return nil, refuse("The check was deleted.")
 	case err != nil:
 		return nil, err
-	case !web.HasReport(t) && t.Cause.Code != store.CauseSplit:
+	case !pages.HasReport(t) && t.Cause.Code != store.CauseSplit:
 		return nil, refuse("The text was not checked: %s.", strings.TrimSuffix(t.Cause.String(), "."))
 	}
 	n.State, n.Due, n.Cause = store.NotificationDone, d.w.Options().Now(), ""

@@ -57,6 +57,11 @@ func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }
 
+// HasReport reports whether a check has ended with findings. An archive has none because it is split into other checks.
+func HasReport(t store.Task) bool {
+	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
+}
+
 // Change makes a change in the store together with its audit entry. Either both are made or neither is. by is the author of the change; f
 // can set values to which detail refers.
 func Change(ctx context.Context, db *store.DB, by, action string, detail map[string]any, f func(tx *store.DB) error) error {

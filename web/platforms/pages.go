@@ -51,7 +51,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 			err = nil // deleted in the meantime
 			continue
 		}
-		p.Rows = append(p.Rows, checkRow{t, web.HasReport(t)})
+		p.Rows = append(p.Rows, checkRow{t, pages.HasReport(t)})
 	}
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)
@@ -132,7 +132,7 @@ type checkView struct {
 
 func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	t, err := d.visible(r, s)
-	p := checkView{checkRow: checkRow{t, web.HasReport(t)}, Open: !t.State.Ended()}
+	p := checkView{checkRow: checkRow{t, pages.HasReport(t)}, Open: !t.State.Ended()}
 	if err == nil && p.Report {
 		p.Rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
@@ -140,7 +140,7 @@ func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *session) {
 		var parts []store.Task
 		parts, _, err = d.parts(r.Context(), t.ID)
 		for _, one := range parts {
-			p.Parts = append(p.Parts, checkRow{one, web.HasReport(one)})
+			p.Parts = append(p.Parts, checkRow{one, pages.HasReport(one)})
 		}
 	}
 	if err != nil {

@@ -272,7 +272,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 	failed := lti.Report{Progress: lti.Failed, Code: lti.CodeTooSmall, Comment: failureWords[lti.CodeTooSmall]}
 	best, any, measured := -1.0, false, false
 	for _, t := range tasks {
-		if !web.HasReport(t) {
+		if !pages.HasReport(t) {
 			failed.Code = failureCode(t.Cause)
 			failed.Comment = failureWords[failed.Code]
 			continue

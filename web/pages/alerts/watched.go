@@ -1,4 +1,4 @@
-package web
+package alerts
 
 import (
 	"context"
@@ -14,11 +14,8 @@ import (
 	"concordat/web/pages"
 )
 
-// standingPages lets officers watch checks. Later documents that match a watched check raise an alert.
-type standingPages struct{ web *Web }
-
-// WatchedCheck is a check that later documents are compared with.
-type WatchedCheck struct {
+// Watched is a check that later documents are compared with; one that matches raises an alert.
+type Watched struct {
 	Task     concordat.TaskID
 	Title    string
 	Owner    string
@@ -27,12 +24,12 @@ type WatchedCheck struct {
 }
 
 // Watched returns the watched checks, latest first.
-func (s standingPages) Watched(ctx context.Context) ([]WatchedCheck, error) {
-	here, err := s.web.o.Store.Alerts.StandingTasks(ctx)
+func (s Alerts) Watched(ctx context.Context) ([]Watched, error) {
+	here, err := s.o.Store.Alerts.StandingTasks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.web.o.Store.Asks.StandingAsks(ctx)
+	there, err := s.o.Store.Asks.StandingAsks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,89 +42,89 @@ func (s standingPages) Watched(ctx context.Context) ([]WatchedCheck, error) {
 			here = append(here, a.Task)
 		}
 	}
-	out := []WatchedCheck{}
+	out := []Watched{}
 	for _, id := range here {
-		t, err := s.web.o.Store.Checks.Task(ctx, id)
+		t, err := s.o.Store.Checks.Task(ctx, id)
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
 		}
-		since, err := s.web.o.Store.Alerts.StandingSince(ctx, id)
+		since, err := s.o.Store.Alerts.StandingSince(ctx, id)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return nil, err
 		}
-		out = append(out, WatchedCheck{Task: id, Title: pages.Visible(t.Title), Owner: t.Owner, Since: since, Partners: at[id]})
+		out = append(out, Watched{Task: id, Title: pages.Visible(t.Title), Owner: t.Owner, Since: since, Partners: at[id]})
 	}
-	slices.SortFunc(out, func(a, b WatchedCheck) int { return b.Since.Compare(a.Since) })
+	slices.SortFunc(out, func(a, b Watched) int { return b.Since.Compare(a.Since) })
 	return out, nil
 }
 
 // IsWatched reports whether a check is watched, here or at a partner.
-func (s standingPages) IsWatched(ctx context.Context, id concordat.TaskID) (bool, error) {
-	_, err := s.web.o.Store.Alerts.StandingSince(ctx, id)
+func (s Alerts) IsWatched(ctx context.Context, id concordat.TaskID) (bool, error) {
+	_, err := s.o.Store.Alerts.StandingSince(ctx, id)
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err == nil, err
 	}
-	asks, err := s.web.o.Store.Asks.Asks(ctx, id)
+	asks, err := s.o.Store.Asks.Asks(ctx, id)
 	return slices.ContainsFunc(asks, func(a store.Ask) bool { return a.Standing }), err
 }
 
 // Watch starts comparing new documents of this site with an ended check.
-func (s standingPages) Watch(ctx context.Context, v *Visitor, t store.Task) error {
-	if !HasReport(t) {
+func (s Alerts) Watch(ctx context.Context, v *pages.Visitor, t store.Task) error {
+	if !pages.HasReport(t) {
 		return message.Conflict("watch.noreport")
 	}
-	err := s.web.o.Site.Watch(ctx, t.ID)
+	err := s.o.Site.Watch(ctx, t.ID)
 	if errors.Is(err, concordat.ErrInvalid) {
 		return message.Conflict("watch.notext")
 	}
 	if err != nil {
 		return err
 	}
-	return s.web.o.Store.Audit.Note(ctx, v.Name, "check_watched", map[string]any{"task": t.ID})
+	return s.o.Store.Audit.Note(ctx, v.Name, "check_watched", map[string]any{"task": t.ID})
 }
 
 // StopWatching stops watching a check, immediately at this site and then at each partner that watches it. If a partner cannot be reached,
 // the error names it, and the check stays in the list for another try.
-func (s standingPages) StopWatching(ctx context.Context, v *Visitor, t store.Task) error {
-	asks, err := s.web.o.Store.Asks.Asks(ctx, t.ID)
+func (s Alerts) StopWatching(ctx context.Context, v *pages.Visitor, t store.Task) error {
+	asks, err := s.o.Store.Asks.Asks(ctx, t.ID)
 	if err != nil {
 		return err
 	}
 	told := map[concordat.SiteID]bool{}
 	var partners []concordat.Partner
 	for _, a := range asks {
-		if !a.Standing || told[a.Site] || s.web.o.Partner == nil {
+		if !a.Standing || told[a.Site] || s.o.Partner == nil {
 			continue
 		}
 		told[a.Site] = true
-		p, done, err := s.web.o.Partner(ctx, a.Site)
+		p, done, err := s.o.Partner(ctx, a.Site)
 		if err != nil {
-			s.web.o.Logger.Warn("stop watching at a partner", "task", t.ID, "partner", a.Site, "error", err)
+			s.o.Logger.Warn("stop watching at a partner", "task", t.ID, "partner", a.Site, "error", err)
 			continue
 		}
 		defer done()
 		partners = append(partners, p)
 	}
-	ended := s.web.o.Asks.EndStanding(ctx, t.ID, partners...)
+	ended := s.o.Asks.EndStanding(ctx, t.ID, partners...)
 	if errors.Is(ended, concordat.ErrNotFound) {
 		return fmt.Errorf("watched check %s: %w", t.ID, ended)
 	}
-	if err := s.web.o.Store.Audit.Note(ctx, v.Name, "watch_ended", map[string]any{"task": t.ID}); err != nil {
+	if err := s.o.Store.Audit.Note(ctx, v.Name, "watch_ended", map[string]any{"task": t.ID}); err != nil {
 		return err
 	}
 	if ended != nil {
-		s.web.o.Logger.Warn("stop watching", "task", t.ID, "error", ended)
+		s.o.Logger.Warn("stop watching", "task", t.ID, "error", ended)
 		return message.Conflict("watch.untold")
 	}
 	return nil
 }
 
-// change handles the forms on the page of a check and in the list of watched checks.
-func (s standingPages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	t, err := s.web.task(r, v)
+// changeWatch handles the forms on the page of a check and in the list of watched checks.
+func (s Alerts) changeWatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	t, err := s.o.Task(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 	if err == nil {
 		err = pages.ParseForm(rw, r)
 	}
@@ -142,7 +139,7 @@ func (s standingPages) change(rw http.ResponseWriter, r *http.Request, v *Visito
 		}
 	}
 	if err != nil {
-		s.web.Fail(rw, r, v, err)
+		s.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/alerts#watched", http.StatusSeeOther)

@@ -1,4 +1,4 @@
-package web_test
+package alerts_test
 
 import (
 	"net/http"
@@ -12,8 +12,14 @@ import (
 	"concordat/store"
 )
 
-// AddLater adds a document to the library.
-func AddLater(t *testing.T, d *webtest.Site, id concordat.DocumentID, text string) {
+// Two texts that a later document can contain.
+const (
+	ledger = "Three surveyors measured the valley from end to end and wrote the height of every hill into a ledger bound in green leather. "
+	keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
+)
+
+// addLater adds a document to the library.
+func addLater(t *testing.T, d *webtest.Site, id concordat.DocumentID, text string) {
 	t.Helper()
 	if err := d.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: id, Text: text}, nil)
@@ -56,9 +62,9 @@ func TestWatching(t *testing.T) {
 			t.Errorf("alerts %q, want %d, the latest %q", got, n, latest)
 		}
 	}
-	AddLater(t, d, "innocent", keeper)
+	addLater(t, d, "innocent", keeper)
 	want(0, "")
-	AddLater(t, d, "copy", "Of old days. "+ledger+" So it was told.")
+	addLater(t, d, "copy", "Of old days. "+ledger+" So it was told.")
 	want(1, watched+" copy")
 	page := olga.Get("/alerts", http.StatusOK)
 	olga.Wants(page, "Watched checks", "<bdi>watched</bdi>", "this site", `action="/checks/`+watched+`/watch"`)
@@ -71,11 +77,11 @@ func TestWatching(t *testing.T) {
 	sue.Post("/checks/"+plain+"/watch", http.StatusForbidden, url.Values{"action": {"watch"}})
 	olga.Post("/checks/"+plain+"/watch", http.StatusOK, url.Values{"action": {"watch"}})
 	olga.Post("/checks/"+plain+"/watch", http.StatusBadRequest, url.Values{"action": {"burn"}})
-	AddLater(t, d, "timetable", "In the harbour they say: "+keeper+" And he never told.")
+	addLater(t, d, "timetable", "In the harbour they say: "+keeper+" And he never told.")
 	want(2, plain+" timetable")
 	olga.Wants(olga.Post("/checks/"+plain+"/watch", http.StatusOK, url.Values{"action": {"stop"}}), "<bdi>watched</bdi>")
 	olga.Post("/checks/"+plain+"/watch", http.StatusNotFound, url.Values{"action": {"stop"}})
-	AddLater(t, d, "again", "Once more they say: "+keeper)
+	addLater(t, d, "again", "Once more they say: "+keeper)
 	want(2, plain+" timetable")
 	// Programs can do the same.
 	var list struct {
@@ -88,7 +94,7 @@ func TestWatching(t *testing.T) {
 	prog.Exchange(http.MethodPut, "/checks/"+plain+"/watch", "", http.StatusNoContent)
 	prog.Exchange(http.MethodDelete, "/checks/"+plain+"/watch", "", http.StatusNoContent)
 	prog.Exchange(http.MethodDelete, "/checks/"+plain+"/watch", "", http.StatusNotFound)
-	AddLater(t, d, "last", "For the last time: "+ledger)
+	addLater(t, d, "last", "For the last time: "+ledger)
 	want(3, watched+" last")
 	if n := d.Actions(t); n["check_watched"] != 2 || n["watch_ended"] != 2 {
 		t.Errorf("audit %v", n)

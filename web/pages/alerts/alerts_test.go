@@ -1,4 +1,4 @@
-package web_test
+package alerts_test
 
 import (
 	"net/http"
