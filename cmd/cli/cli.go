@@ -73,7 +73,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, t *Termina
 		complain(misuse)
 		return Misused
 	case errors.Is(err, context.Canceled):
-		complain("interrupted; finished work is kept, and the same command continues from there")
+		complain("interrupted; finished work is kept: run the same command again to continue")
 		return Failed
 	}
 	complain(explain(err))
@@ -87,9 +87,9 @@ func explain(err error) string {
 		advice string
 	}{
 		{concordat.ErrLocked, "another concordat process is using this site; wait for it to end, or stop concordat serve"},
-		{concordat.ErrScheme, "run concordat reindex, or set the scheme back"},
-		{concordat.ErrCorrupt, "restore the folder from a backup, or run concordat reindex"},
-		{concordat.ErrDiskFull, "free some space and run the same command again; nothing acknowledged is lost"},
+		{concordat.ErrScheme, "run concordat reindex, or restore the previous scheme in the configuration"},
+		{concordat.ErrCorrupt, "restore the site from a backup, or run concordat reindex"},
+		{concordat.ErrDiskFull, "free some disk space and run the same command again; no acknowledged write is lost"},
 	} {
 		if errors.Is(err, e.is) {
 			return fmt.Sprintf("%v (%s)", err, e.advice)
@@ -115,7 +115,7 @@ func Strict(root *cobra.Command) {
 func helpTopic(c *cobra.Command, args []string) error {
 	topic, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) > 0 {
-		return Usagef("no help topic %q; see %s help", strings.Join(args, " "), c.Root().Name())
+		return Usagef("unknown help topic %q; see %s help", strings.Join(args, " "), c.Root().Name())
 	}
 	return topic.Help()
 }
@@ -152,7 +152,7 @@ func ChannelFlag(name string) (compare.Channel, error) {
 	if c, ok := channels[name]; ok {
 		return c, nil
 	}
-	return "", Usagef("--channel %s: want both, fingerprints or text", name)
+	return "", Usagef("--channel %s: valid values are both, fingerprints and text", name)
 }
 
 // Parse validates a command line without running it. Unless whole is set, arguments may be missing.
@@ -164,7 +164,7 @@ func Parse(root *cobra.Command, args []string, whole bool) error {
 		return err
 	}
 	if c == root && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return Usagef("no command %s", args[0])
+		return Usagef("unknown command %s", args[0])
 	}
 	if err := c.ParseFlags(rest); err != nil {
 		return err

@@ -103,10 +103,10 @@ func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
 func (cs Cards) Check(s concordat.Statement) error {
 	cards := cs[s.Site]
 	if len(cards) == 0 {
-		return errors.New("no card of this site is known")
+		return errors.New("no card is available for the signing site")
 	}
 	if len(s.Request) != 32 {
-		return errors.New("the digest of the request is not 32 bytes long")
+		return errors.New("the request digest is not 32 bytes long")
 	}
 	verify := func(c *crypto.Card) error {
 		return c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
@@ -114,11 +114,11 @@ func (cs Cards) Check(s concordat.Statement) error {
 	if s.Asker != "" {
 		asker, err := crypto.ParseSiteID(string(s.Asker))
 		if err != nil {
-			return fmt.Errorf("the requesting site: %w", err)
+			return fmt.Errorf("invalid requesting site: %w", err)
 		}
 		a := &crypto.Answer{Kind: s.Kind, At: s.At, Asker: asker, Request: [32]byte(s.Request), Payload: s.Payload}
 		if !fill(a.Job[:], s.Job) || !fill(a.Commitment[:], s.Commitment) {
-			return errors.New("its job or commitment has the wrong length")
+			return errors.New("the job or commitment of the statement has the wrong length")
 		}
 		verify = func(c *crypto.Card) error { return c.VerifyAnswer(s.KeyEpoch, a, s.Signature) }
 	}
@@ -134,9 +134,9 @@ func (cs Cards) Check(s concordat.Statement) error {
 	}
 	switch {
 	case errors.Is(err, crypto.ErrNoKey):
-		return errors.New("its cards name no such key for that time")
+		return errors.New("the signing site's cards list no key that was valid at the time of signing")
 	case errors.Is(err, crypto.ErrSignature):
-		return errors.New("signature does not match its card")
+		return errors.New("the signature does not match the card of the signing site")
 	}
 	return err
 }
@@ -153,7 +153,7 @@ func ParseDate(s string) (time.Time, error) {
 	}
 	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
 	if err != nil {
-		return t, Usagef("date %q: want YYYY-MM-DD", s)
+		return t, Usagef("invalid date %q: must be in the form YYYY-MM-DD", s)
 	}
 	return t, nil
 }
@@ -170,7 +170,7 @@ func Operator() string {
 func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		if !o.Clustered() {
-			return Usagef("the site runs on one machine; concordat cluster init makes it the first of several")
+			return Usagef("the site runs on a single machine; run concordat cluster init to turn it into a cluster")
 		}
 		session, err := o.Coordinator(ctx, "")
 		if err != nil {

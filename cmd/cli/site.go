@@ -42,7 +42,7 @@ func (a *Site) Dir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", Usagef("no --data and no home folder: %w", err)
+		return "", Usagef("--data is not set, and the home folder cannot be found: %w", err)
 	}
 	return filepath.Join(home, ".local", "share", "concordat"), nil
 }
@@ -99,7 +99,7 @@ func (a *Site) Signatures() *signing.Source {
 func (a *Site) AskPassphrase(prompt string) (crypto.Secret, error) {
 	f, ok := a.Stdin.(*os.File)
 	if !ok || !IsTerminal(a.Stdin) {
-		return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask on and %s is not set", instance.PassphraseVariable)
+		return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask for it and %s is not set", instance.PassphraseVariable)
 	}
 	fmt.Fprint(a.Stderr, prompt)
 	b, err := term.ReadPassword(int(f.Fd()))
@@ -130,7 +130,7 @@ func (a *Site) NewPassphrase(path string) (crypto.Secret, error) {
 	}
 	two, err := a.AskPassphrase("again: ")
 	if err == nil && !one.Equal(two) {
-		err = Usagef("the passphrases differ")
+		err = Usagef("the passphrases do not match")
 	}
 	return one, err
 }

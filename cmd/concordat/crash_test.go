@@ -156,7 +156,7 @@ func TestInterruptedAdd(t *testing.T) {
 			}
 			if sig == syscall.SIGINT {
 				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.ExitCode() != cli.Failed || !strings.Contains(stderr, "the same command continues from there") {
+				if !errors.As(err, &exit) || exit.ExitCode() != cli.Failed || !strings.Contains(stderr, "run the same command again to continue") {
 					t.Errorf("ended with %v and %q", err, stderr)
 				}
 			}

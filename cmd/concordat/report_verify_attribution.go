@@ -103,7 +103,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 			told[x.Site] = &signedClaims{titles: map[concordat.DocumentID]string{}}
 		}
 		if err := told[x.Site].add(x); err != nil {
-			problems = append(problems, fmt.Sprintf("answer (%s) of site %s: %v", x.Kind, x.Site, err))
+			problems = append(problems, fmt.Sprintf("answer (%s) from site %s: %v", x.Kind, x.Site, err))
 		}
 	}
 	mirrored := map[concordat.Ref]bool{}

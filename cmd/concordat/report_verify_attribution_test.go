@@ -64,7 +64,7 @@ func TestVerifyAttribution(t *testing.T) {
 		"text that is made up":  {map[string]any{"text": "records shall be burnt"}, good, "did not open this text"},
 		"text that was not yet": {nil, good[:1], "did not open this text"},
 		"payload that is none": {nil, append(slices.Clone(good), concordat.Statement{Site: north.site, Kind: "tell", Payload: []byte("x")}),
-			"answer (tell) of site"},
+			"answer (tell) from site"},
 	} {
 		got, err := verifyAttribution(source(k.change), k.good)
 		switch {

@@ -129,7 +129,7 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 		if err == nil {
 			good = append(good, s)
 		} else {
-			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339),
+			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) from site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339),
 				err))
 		}
 		out.Statements = append(out.Statements, statementVerification{s.Site, s.Kind, s.At, err == nil, bound})

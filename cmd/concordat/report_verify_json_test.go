@@ -116,14 +116,14 @@ func TestVerifyReport(t *testing.T) {
 		"flag":                   {`"code": "hidden"`, `"code": "shown!"`, all, "flag 1: code changed"},
 		"line of what was asked": {`"answered": 2`, `"answered": 3`, all, "consulted 1: answered changed"},
 		"a partner's answer":     {b64([]byte("one hit")), b64([]byte("no hits")), all, "statement 1: payload changed"},
-		"its signature too": {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (outlines) of site " + string(north.site) +
+		"its signature too": {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (outlines) from site " + string(north.site) +
 			" at "},
-		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "signature does not match its card"},
-		"whose answer it is":     {string(north.site), string(south.site), all, "signature does not match its card"},
-		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "no such key for that time"},
+		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "the signature does not match the card of the signing site"},
+		"whose answer it is":     {string(north.site), string(south.site), all, "the signature does not match the card of the signing site"},
+		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "list no key that was valid at the time of signing"},
 		"partner's card missing": {"", "", []string{own.card, south.card}, "of site " + string(north.site)},
 		"own card missing": {"", "", []string{north.card, south.card}, "manifest of site " + string(own.site) +
-			": no card of this site is known"},
+			": no card is available for the signing site"},
 	} {
 		bad := bytes.ReplaceAll(good, []byte(k.from), []byte(k.to))
 		if k.from == "" {

@@ -94,7 +94,7 @@ func TestVerifyPDF(t *testing.T) {
 		"added":                 {append(bytes.Clone(good), "% more\n"...), "7 bytes were added"},
 		"another page on top":   {append(bytes.Clone(good), "8 0 obj\n<<>>\nendobj\n"...), "bytes were added"},
 		"signature":             {change(bytes.Index(good, []byte("/Contents <3082")) + 900), "signature of the file"},
-		"unknown site":          {foreign, "no card of this site is known"},
+		"unknown site":          {foreign, "no card is available for the signing site"},
 		"unsigned":              {plain, "the pages are not signed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func scan(path string, each func(site.Incoming) error) error {
 			continue
 		}
 		if !utf8.Valid(line) {
-			return fmt.Errorf("%s line %d: %w: not UTF-8", path, n, concordat.ErrInvalid)
+			return fmt.Errorf("%s line %d: %w: not valid UTF-8", path, n, concordat.ErrInvalid)
 		}
 		d, err := parse(line)
 		if errors.Is(err, errHeader) {
@@ -98,7 +98,7 @@ func scan(path string, each func(site.Incoming) error) error {
 			return fmt.Errorf("%s line %d: %w: %v", path, n, concordat.ErrInvalid, err)
 		}
 		if first, twice := seen[d.ID]; twice {
-			return fmt.Errorf("%s: %w: id %q is on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
+			return fmt.Errorf("%s: %w: duplicate id %q on lines %d and %d", path, concordat.ErrInvalid, d.ID, first, n)
 		}
 		seen[d.ID] = n
 		d.Source = concordat.EscapeName(Absolute(path))
@@ -161,7 +161,7 @@ func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
 	case 3:
 		d = site.Incoming{ID: concordat.DocumentID(field[0]), Title: field[1], Text: field[2]}
 	default:
-		return d, fmt.Errorf("%d columns, want id, title, text or id, text, or a first line that names them", len(field))
+		return d, fmt.Errorf("found %d columns: the columns must be id, title, text or id, text, or be named in the first line", len(field))
 	}
 	return d, site.CheckName(field[0])
 }
@@ -182,11 +182,11 @@ func header(field []string) (named []string, err error) {
 		return nil, nil
 	}
 	if !id || !text {
-		return nil, fmt.Errorf("the columns %s: want id and text, optionally title, author and date", strings.Join(named, ", "))
+		return nil, fmt.Errorf("columns %s: id and text are required; title, author and date are optional", strings.Join(named, ", "))
 	}
 	for i, n := range named {
 		if !slices.Contains(columnNames, n) || slices.Contains(named[:i], n) {
-			return nil, fmt.Errorf("column %q: want id, text, title, author and date, each once", n)
+			return nil, fmt.Errorf("unknown or repeated column %q: valid columns are id, text, title, author and date", n)
 		}
 	}
 	return named, nil
@@ -194,7 +194,7 @@ func header(field []string) (named []string, err error) {
 
 func (c *tsvColumns) parseNamed(field []string) (d site.Incoming, err error) {
 	if len(field) != len(c.named) {
-		return d, fmt.Errorf("%d columns, want %d as in the first line", len(field), len(c.named))
+		return d, fmt.Errorf("found %d columns, but the first line has %d", len(field), len(c.named))
 	}
 	for i, name := range c.named {
 		switch name {
@@ -227,7 +227,7 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 		return site.Incoming{}, err
 	}
 	if row.ID == nil || row.Text == nil {
-		return site.Incoming{}, fmt.Errorf("want the keys id and text")
+		return site.Incoming{}, fmt.Errorf("the keys id and text are required")
 	}
 	d := site.Incoming{ID: concordat.DocumentID(*row.ID), Title: row.Title, Author: row.Author, Text: *row.Text}
 	if row.Date != "" {
