@@ -36,7 +36,7 @@ tables may also end in .gz or .zst.
 A document's date comes from --date or the table, otherwise from its file's metadata; otherwise it is unknown.
 Reports show the oldest known source of a passage.
 
-Unreadable files are reported with a reason, and the rest continues (exit code 3). Adding the same files again
+Unreadable files are reported with a reason, and all others are added (exit code 3). Adding the same files again
 changes nothing; a changed file replaces its document. After an interruption, repeat the command to continue.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +70,7 @@ changes nothing; a changed file replaces its document. After an interruption, re
 	}
 	c.Flags().StringVarP(&library, "library", "l", "", "library to add to")
 	c.Flags().StringVar(&date, "date", "", "date of the documents: YYYY, YYYY-MM or YYYY-MM-DD")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "list the files that would be read")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list the files to read, without adding them")
 	return c
 }
 
@@ -285,7 +285,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 // own rejects an ID that occurs in two files of this run; otherwise the second document would silently replace the first.
 func (ad *adder) own(d site.Incoming, path string) error {
 	if other, ok := ad.owner[d.ID]; ok && other != path {
-		return fmt.Errorf("document id %q: %w: %s already has it in this run; add the two files to different libraries or from a common folder", d.ID,
+		return fmt.Errorf("document id %q: %w: %s uses the same id in this run; add the two files to different libraries, or add a folder that contains both", d.ID,
 			concordat.ErrInvalid, concordat.EscapeName(other))
 	}
 	ad.owner[d.ID] = path

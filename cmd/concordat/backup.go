@@ -22,7 +22,7 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	var f backupFlags
 	c := &cobra.Command{
-		Use: "backup DIR", Short: "Back up the site, whether it is served or not", Args: cobra.ExactArgs(1),
+		Use: "backup DIR", Short: "Back up the site, even while the server is running", Args: cobra.ExactArgs(1),
 		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR. DIR
 must be empty or absent, or hold an earlier backup, which is replaced once the new one is complete; originals
 already there are not copied again. The server can keep running. An interruption leaves the earlier backup
@@ -44,14 +44,14 @@ sync fetches them again.`,
 		},
 	}
 	c.Flags().BoolVar(&f.withoutKeys, "without-keys", false, "leave out "+instance.KeystoreName+", "+instance.KeyFileName+", "+
-		instance.IndexKeyName+" and other secrets; without them the backup is useless, so keep them elsewhere")
-	c.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt to this recipient (age1...); may be repeated")
-	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, or for a new one")
+		instance.IndexKeyName+" and other secrets; keep these files elsewhere, because the backup is useless without them")
+	c.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt to this recipient (age1...; repeatable)")
+	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, or for a new passphrase")
 	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase")
-	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt: whoever can read the folder gets the site's texts and keys")
+	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt the backup: anyone who can read it gets the site's texts and keys")
 	var verify openFlags
 	v := &cobra.Command{
-		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
+		Use: "verify DIR", Short: "Verify every byte of a backup against the backup's list of files", Args: cobra.ExactArgs(1),
 		Long: `Verify compares every byte with the backup's list. With the identity or passphrase of an encrypted backup, it
 also opens every file and compares its contents.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0], verify) },
@@ -78,23 +78,23 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	a.Say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents,
 		m.Files, m.Bytes>>20)
 	if m.Shards > 0 {
-		a.Say("it is from a site of several machines, with %d shards", m.Shards)
+		a.Say("the site is a cluster with %d shards", m.Shards)
 	}
-	a.Say("audit up to entry %d; scheme %s; made by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
+	a.Say("audit entries up to %d; scheme %s; created by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
 	if m.Keys {
-		a.Say("it contains the site's keys: keep it as safe as the site itself")
+		a.Say("the backup contains the site's keys: keep it as safe as the site itself")
 	} else {
-		a.Say("it contains no keys: without %s and %s from elsewhere it is useless", instance.KeystoreName, instance.IndexKeyName)
+		a.Say("the backup contains no keys: to restore the site, you also need %s and %s", instance.KeystoreName, instance.IndexKeyName)
 	}
 	switch e := m.Encryption; {
 	case e == nil && m.Keys:
-		a.Say("it is not encrypted: anyone who can read it has the site")
+		a.Say("the backup is not encrypted: anyone who can read it has the site's texts and keys")
 	case e == nil:
-		a.Say("it is not encrypted")
+		a.Say("the backup is not encrypted")
 	case e.Passphrase:
-		a.Say("it is encrypted and opens with the passphrase chosen for the site's backups")
+		a.Say("the backup is encrypted with the passphrase chosen for the site's backups")
 	default:
-		a.Say("it is encrypted to %s", strings.Join(shortened(e.Recipients), ", "))
+		a.Say("the backup is encrypted to %s", strings.Join(shortened(e.Recipients), ", "))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
 		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
-			return cli.Usagef("one of %s and %s is inside the other: choose a folder elsewhere, preferably on another disk", site, dir)
+			return cli.Usagef("folders %s and %s overlap: back up to a folder outside the site, preferably on another disk", site, dir)
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 		t, err = o.CopyState(ctx, make.State())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("copy the state: %w", err)
+		return nil, fmt.Errorf("cannot copy the store and the index: %w", err)
 	}
 	if withoutKeys {
 		if err := dropKeys(ctx, filepath.Join(make.State(), instance.StoreName)); err != nil {
@@ -236,7 +236,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 		return nil, err
 	}
 	for _, hash := range damaged {
-		a.Warn("original %s is damaged on the site's disk and is backed up as it is", hash)
+		a.Warn("original %s is damaged on the site's disk; the backup contains the damaged file", hash)
 	}
 	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: instance.Version(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
@@ -273,14 +273,14 @@ func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
 	}
 	free, size, err := instance.FreeSpace(from)
 	if err == nil && free < staged {
-		err = fmt.Errorf("%w: before it is encrypted, the backup needs up to %d MiB; %s has %d MiB", concordat.ErrDiskFull, staged>>20+1, from,
+		err = fmt.Errorf("%w: before encryption, the backup needs up to %d MiB, but %s has only %d MiB free", concordat.ErrDiskFull, staged>>20+1, from,
 			free>>20)
 	}
 	if left == free && all == size { // same disk
 		need += staged
 	}
 	if err == nil && left < need {
-		err = fmt.Errorf("%w: the backup needs up to %d MiB; %s has %d MiB", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
+		err = fmt.Errorf("%w: the backup needs up to %d MiB, but %s has only %d MiB free", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
 	}
 	return need, err
 }

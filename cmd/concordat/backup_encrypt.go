@@ -33,7 +33,7 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 		}
 	}
 	if ways > 1 {
-		return nil, cli.Usagef("choose one of --recipient, --passphrase and --plain")
+		return nil, cli.Usagef("--recipient, --passphrase and --plain cannot be combined")
 	}
 	if f.plain {
 		return nil, nil
@@ -57,7 +57,7 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 		if !cli.IsTerminal(a.Stdin) {
 			return nil, err
 		}
-		a.Say("choose a passphrase for the backups of this site; without it they cannot be opened")
+		a.Say("choose a passphrase for this site's backups; without the passphrase, the backups cannot be opened")
 		s, err := a.NewPassphrase("")
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlag
 		return nil, err
 	}
 	if replaced {
-		a.Warn("new backups use the new passphrase; earlier backups still open with the earlier one")
+		a.Warn("new backups use the new passphrase; earlier backups still need the old passphrase")
 	}
 	return &e, nil
 }
@@ -91,7 +91,7 @@ func takeStage(site string) (*stage, error) {
 	}
 	lock, err := instance.LockIndex(dir)
 	if errors.Is(err, concordat.ErrLocked) {
-		return nil, fmt.Errorf("another backup of the site is under way: %w", concordat.ErrLocked)
+		return nil, fmt.Errorf("another backup of the site is in progress: %w", concordat.ErrLocked)
 	}
 	if err != nil {
 		return nil, err
@@ -113,9 +113,9 @@ type openFlags struct {
 
 func (f *openFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.identity, "identity", "",
-		"file with the identity that opens the backup (default: what $"+instance.BackupIdentityVariable+" names)")
+		"file with the identity that opens the backup (default: the file named by $"+instance.BackupIdentityVariable+")")
 	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "",
-		"file whose first line is the passphrase of the backup (default: what $"+instance.BackupPassphraseVariable+" names, else the terminal)")
+		"file whose first line is the passphrase of the backup (default: the file named by $"+instance.BackupPassphraseVariable+", or a prompt on the terminal)")
 }
 
 // given reports whether the flags name any means of opening a backup.
@@ -138,7 +138,7 @@ func (a *app) unlock(b *backup.Backup, f openFlags) error {
 			return instance.PassphraseFrom(path)
 		}
 		if !cli.IsTerminal(a.Stdin) {
-			return crypto.Secret{}, cli.Usagef("the backup opens with a passphrase: name a file that holds it with --passphrase-file or $%s",
+			return crypto.Secret{}, cli.Usagef("the backup needs a passphrase: name a file that contains the passphrase with --passphrase-file or $%s",
 				instance.BackupPassphraseVariable)
 		}
 		return a.AskPassphrase("passphrase of the backup: ")
@@ -151,11 +151,11 @@ func (a *app) unlock(b *backup.Backup, f openFlags) error {
 		return err
 	}
 	if !found {
-		return cli.Usagef("the backup is encrypted: name the file with the identity of a recipient with --identity or $%s",
+		return cli.Usagef("the backup is encrypted: name the identity file of one of its recipients with --identity or $%s",
 			instance.BackupIdentityVariable)
 	}
 	if err = b.Unlock(opener); errors.Is(err, backup.ErrRecipient) {
-		return fmt.Errorf("%w; concordat backup show names them", err)
+		return fmt.Errorf("%w; to list the recipients, run concordat backup show", err)
 	}
 	return err
 }
@@ -184,16 +184,16 @@ func (a *app) verifyBackup(ctx context.Context, dir string, f openFlags) error {
 		}
 	}
 	if err != nil || len(faults) > 0 {
-		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files in the backup differ from what was backed up",
+		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files in the backup are damaged or missing",
 			len(faults), b.Manifest.Files)})
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made,
 			"opened": b.Unlocked()})
 	}
-	a.Say("all %d files match what was backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
+	a.Say("all %d files in the backup made on %s are intact", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
 	if !b.Unlocked() {
-		a.Say("they were not opened: that needs --identity or --passphrase-file")
+		a.Say("the encrypted files were not opened; to check their contents, use --identity or --passphrase-file")
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func TestClusterLife(t *testing.T) {
 	documents := s.wants(0, "b", []string{"--json", "library", "list"})
 	backup, key := filepath.Join(s.root, "backup"), newBackupKey(s.t)
 	s.wants(0, "b", []string{"backup", backup, "--recipient", key.recipient}, "3 shards")
-	s.wants(0, "b", []string{"backup", "verify", backup, "--identity", key.file}, "match what was backed up")
+	s.wants(0, "b", []string{"backup", "verify", backup, "--identity", key.file}, "are intact")
 	list, err := os.ReadFile(mustGlob(t, filepath.Join(backup, "state-*", "files.sha256")))
 	if err != nil {
 		t.Fatal(err)
