@@ -58,7 +58,7 @@ changes nothing; a changed file replaces its document. After an interruption, re
 				}
 				given, err := concordat.ParseDate(date)
 				if err != nil {
-					return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", date)
+					return cli.Usagef("--date %s: must be in the form YYYY, YYYY-MM or YYYY-MM-DD", date)
 				}
 				ad := &adder{a: a, o: o, date: given, library: l.ID, failures: failures{a: a, leftOut: leftOut}}
 				if dryRun {

@@ -42,7 +42,7 @@ func (a *app) batchCommand() *cobra.Command {
 	var f batchCheckFlags
 	c := &cobra.Command{
 		Use:   "batch PATH...",
-		Short: "Compare every document of a batch with every other, and with the libraries",
+		Short: "Compare the documents of a batch with one another and with the libraries",
 		Long: `Batch compares each file with every other, in any order, and with the libraries of this site. Both documents of
 a pair show each other in their reports. Pairs that reach --threshold form clusters. The overview page, tables
 and reports go to the folder --out.
@@ -67,26 +67,26 @@ rest continues (exit code 3).`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search as well (repeatable; default all)")
+	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to compare the documents with (repeatable; default all)")
 	fl.BoolVar(&f.alone, "no-libraries", false, "compare the documents only with one another")
 	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, by name or identity: SITE, SITE/LIBRARY or all (repeatable)")
-	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that partners are asked to show: exists, counts or metadata")
-	fl.StringVar(&f.purpose, "purpose", "", "purpose stated to partners, a word agreed in the federation, such as thesis")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "maximum detail to request from partners: exists, counts or metadata")
+	fl.StringVar(&f.purpose, "purpose", "", "purpose to state to partners: a word that the federation has agreed on, such as thesis")
 	fl.StringVar(&f.forward, "forward", "", "sentences to ask partner sites about: unmatched, all or none (default: configuration)")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for each partner and document")
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringArrayVar(&f.templates, "template", nil,
-		"name of the section template, or a file of any format whose wording does not count, such as the call's form (repeatable)")
-	fl.StringVar(&f.manifest, "manifest", "", "table that describes the files: file, title, author, group, draft_of, date")
+		"name of the section template, or a file in any format whose wording does not count, such as an application form (repeatable)")
+	fl.StringVar(&f.manifest, "manifest", "", "table that describes the files, with the columns file, title, author, group, draft_of and date")
 	fl.StringVar(&f.channel, "channel", "both", "how candidate documents are found: both, fingerprints (fastest) or text")
 	fl.IntVar(&f.candidates, "candidates", 0,
-		"maximum number of documents, from the batch and from the libraries, that each document is compared with word by word (default 200)")
-	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "minimum share of either document for a pair to be listed (default: configuration, 0.3)")
+		"maximum number of documents to compare word by word with each document of the batch (default 200)")
+	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but misses more edited text")
+	fl.Float64Var(&f.threshold, "threshold", 0, "list pairs that share at least this part of either document (default: configuration, 0.3)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for paraphrased passages, which are not counted in the shares (default: configuration)")
-	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if a counted pair, or one of its sections, reaches this share")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if the share of a counted pair, or of one of its sections, reaches this value")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with status 5 if a partner or shard did not answer")
-	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: in the folder of the site)")
+	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: a folder inside the site's folder)")
 	addLanguage(fl, &f.out.language)
 	fl.StringVar(&f.resume, "resume", "", "resume this batch (see concordat batch list), even if it was cancelled")
 	f.rules.add(fl)
@@ -215,7 +215,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if f.resume != "" {
 		b, err := findBatch(ctx, o, f.resume)
 		if err == nil && f.rules.given() {
-			err = cli.Usagef("--resume keeps the rules that batch %s began with: omit the rule flags, or give them to report export for one report", b.ID)
+			err = cli.Usagef("--resume cannot change the rules of batch %s: omit the rule flags, or use them with concordat report export", b.ID)
 		}
 		if err == nil {
 			err = o.Store.Batches.ReopenBatch(ctx, b.ID, cliRunner, false)
@@ -230,7 +230,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 		return store.Batch{}, err
 	}
 	if len(files) == 0 {
-		return store.Batch{}, cli.Usagef("no file in %s", strings.Join(paths, ", "))
+		return store.Batch{}, cli.Usagef("no files found in %s", strings.Join(paths, ", "))
 	}
 	leads := o.Config.Meaning.Batches == config.LeadsOn
 	if f.leadsGiven {
@@ -308,7 +308,7 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 }
 
 // batchStages maps each stage to its description for users.
-var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
+var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing documents with one another",
 	batch.StageLeads: "looking for leads", batch.StageCheck: "checking against libraries"}
 
 // batchProgress shows each stage on stderr: on a terminal as a bar, otherwise as a line at the beginning and at the end.

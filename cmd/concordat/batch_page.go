@@ -247,7 +247,7 @@ func (w *batchWriter) tell() error {
 	w.tellLeftOut(s)
 	for _, l := range w.wording {
 		if l.Decide {
-			w.a.Say("  to be decided: %d of %d documents contain the same %d words: a form, or copied? See wording.csv, or the batch's page", l.Held,
+			w.a.Say("  to be decided: %d of %d documents contain the same %d words, either copied or taken from a form; see wording.csv or the batch page", l.Held,
 				l.Of, l.Words)
 		}
 	}
@@ -264,7 +264,7 @@ func (w *batchWriter) tell() error {
 	}
 	w.tellLeads()
 	if n := len(w.v.Wording); n > 0 {
-		w.a.Say("  %d stretches of wording appear in %d or more documents: see wording.csv, or the batch's page", n, batch.LeastHeld)
+		w.a.Say("  %d pieces of shared wording appear in %d or more documents; see wording.csv or the batch page", n, batch.LeastHeld)
 	}
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
@@ -305,7 +305,7 @@ func (w *batchWriter) tellLeads() {
 	if !w.v.Job.Leads {
 		return
 	}
-	w.a.Say("  leads to paraphrased passages: %d, not counted in the shares; in %d more places, three or more documents say the same thing", len(w.leads.Leads),
+	w.a.Say("  leads (paraphrased passages, not counted in the shares): %d; in %d other places, three or more documents say the same thing", len(w.leads.Leads),
 		len(w.leads.Many))
 	for i, l := range w.leads.Leads {
 		if i == 20 {

@@ -24,7 +24,7 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 			case discount && !count && !byRules:
 				verdict = store.VerdictDiscount
 			case !byRules || count || discount:
-				return cli.Usagef("want one of --count, --discount and --by-rules")
+				return cli.Usagef("specify exactly one of --count, --discount and --by-rules")
 			}
 			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
 				numbers, err := pairNumbers(ctx, o, b.ID, args[1], args[2])
@@ -38,10 +38,10 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 				return a.showBatch(ctx, o, b.ID)
 			})
 		}}
-	c.Flags().BoolVar(&count, "count", false, "count it, whatever the rules say")
-	c.Flags().BoolVar(&discount, "discount", false, "do not count it, whatever the rules say")
-	c.Flags().BoolVar(&byRules, "by-rules", false, "let the rules decide")
-	c.Flags().StringVar(&why, "reason", "", "why, for the record")
+	c.Flags().BoolVar(&count, "count", false, "count the pair, regardless of the rules")
+	c.Flags().BoolVar(&discount, "discount", false, "do not count the pair, regardless of the rules")
+	c.Flags().BoolVar(&byRules, "by-rules", false, "let the rules decide whether the pair counts")
+	c.Flags().StringVar(&why, "reason", "", "reason for the decision")
 	return c
 }
 
@@ -59,7 +59,7 @@ func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (ou
 			}
 		}
 		if !found {
-			return out, cli.Usagef("no document %s in batch %s", name, id)
+			return out, cli.Usagef("document %s not found in batch %s", name, id)
 		}
 	}
 	return out, nil

@@ -39,12 +39,12 @@ func (a *app) batchTools() []*cobra.Command {
 			return f(cmd.Context(), o, b)
 		})
 	}
-	show := &cobra.Command{Use: "show ID", Short: "Print what a batch has found so far", Args: cobra.ExactArgs(1),
+	show := &cobra.Command{Use: "show ID", Short: "Show the results of a batch so far", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error { return a.showBatch(ctx, o, b.ID) })
 		}}
 	var out, language string
-	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch",
+	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write a batch's overview page, tables and reports to a folder",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
@@ -67,7 +67,7 @@ func (a *app) batchTools() []*cobra.Command {
 		}}
 	export.Flags().StringVarP(&out, "out", "o", "", "folder for the overview page, tables and reports")
 	addLanguage(export.Flags(), &language)
-	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch and keep what it has found", Args: cobra.ExactArgs(1),
+	cancel := &cobra.Command{Use: "cancel ID", Short: "Cancel a batch and keep the results so far", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
 				err := o.Store.Batches.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"}, nil)
@@ -77,12 +77,12 @@ func (a *app) batchTools() []*cobra.Command {
 				return err
 			})
 		}}
-	remove := deleting.Deletion(&a.Site, "delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt",
+	remove := deleting.Deletion(&a.Site, "delete ID", "Delete a batch with its texts and reports, and issue a receipt",
 		cobra.ExactArgs(1),
 		func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error) {
 			b, err := findBatch(ctx, o, args[0])
 			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
-				err = cli.Usagef("batch %s has not ended; end it with concordat batch cancel %s", b.ID, b.ID)
+				err = cli.Usagef("batch %s has not finished; run concordat batch cancel %s first", b.ID, b.ID)
 			}
 			return retain.Target{Batches: []string{args[0]}}, err
 		})
@@ -97,7 +97,7 @@ func (a *app) batchTools() []*cobra.Command {
 func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batch, error) {
 	b, err := o.Store.Batches.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
-		err = cli.Usagef("no batch %s; see concordat batch list", id)
+		err = cli.Usagef("batch %s not found; see concordat batch list", id)
 	}
 	return b, err
 }
@@ -163,7 +163,7 @@ func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) er
 	for _, m := range w.v.Members {
 		var fresh []batch.FreshSource
 		if err := json.Unmarshal(m.Fresh, &fresh); err != nil {
-			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
+			return fmt.Errorf("cannot read the new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
 		}
 		for _, f := range fresh {
 			a.Say("  new since the last round: %s in %s/%s (%s)", m.Name, f.Library, f.Document, f.Title)

@@ -71,9 +71,9 @@ anything leaving the site. A partner named with --partner is not asked about a m
 	}
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search (repeatable; default all)")
-	fl.StringArrayVar(&f.exclude, "exclude", nil, "document to leave out, as LIBRARY/ID, such as an earlier version of the submission (repeatable)")
+	fl.StringArrayVar(&f.exclude, "exclude", nil, "document to exclude, as LIBRARY/ID, such as an earlier version of the submission (repeatable)")
 	fl.StringArrayVar(&f.templates, "template", nil,
-		"name of the section template, or a file of any format whose wording does not count, such as a form or cover page (repeatable)")
+		"name of the section template, or a file in any format whose wording does not count, such as a form or cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "minimum similarity of two short texts (default: configuration, 0.5)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for paraphrased passages, which are not counted in the share (default: configuration)")
@@ -82,17 +82,17 @@ anything leaving the site. A partner named with --partner is not asked about a m
 		"author of the submission, with the ORCID iD if known, such as \"Jane Doe (0000-0002-1825-0097)\" (repeatable; default: from its file)")
 	fl.StringVar(&f.forward, "forward", "", "sentences to ask partner sites about: unmatched, all or none (default: configuration)")
 	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, by name or identity: SITE, SITE/LIBRARY or all (repeatable)")
-	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that partners are asked to show: exists, counts or metadata")
-	fl.StringVar(&f.purpose, "purpose", "", "purpose stated to partners, a word agreed in the federation, such as thesis")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "maximum detail to request from partners: exists, counts or metadata")
+	fl.StringVar(&f.purpose, "purpose", "", "purpose to state to partners: a word that the federation has agreed on, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for each partner")
 	fl.BoolVar(&f.standing, "standing", false, "keep watching: later documents that match raise an alert (see concordat alert)")
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringVar(&f.channel, "channel", "both", "how candidate sources are found: both, fingerprints (fastest) or text")
-	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but finds less edited text")
+	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but misses more edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "covered share at which a report deserves a close reading (default: configuration, 0.3)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if the covered share of a submission reaches this value")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with status 5 if a partner or shard did not answer")
-	fl.IntVar(&f.candidates, "candidates", 0, "maximum number of sources compared word by word (default 200)")
+	fl.IntVar(&f.candidates, "candidates", 0, "maximum number of sources to compare word by word (default 200)")
 	f.out.add(fl)
 	f.rules.add(fl)
 	f.shown.add(c)
@@ -103,25 +103,25 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	f.leadsGiven = fl.Changed("leads")
 	share := func(name string, v float64) error {
 		if fl.Changed(name) && !(v > 0 && v <= 1) { // also rejects NaN
-			return cli.Usagef("--%s %v: want a share above 0, at most 1", name, v)
+			return cli.Usagef("--%s %v: must be greater than 0 and at most 1", name, v)
 		}
 		return nil
 	}
 	forward := error(nil)
 	if f.forward != "" && !slices.Contains([]string{"unmatched", "all", "none"}, f.forward) {
-		forward = cli.Usagef("--forward %s: want unmatched, all or none", f.forward)
+		forward = cli.Usagef("--forward %s: must be unmatched, all or none", f.forward)
 	}
 	if !slices.Contains([]concordat.Show{concordat.ShowExists, concordat.ShowCounts, concordat.ShowMetadata}, concordat.Show(f.level)) {
-		return cli.Usagef("--level %s: want exists, counts or metadata; ask for more with concordat reveal", f.level)
+		return cli.Usagef("--level %s: must be exists, counts or metadata; to request text, use concordat reveal", f.level)
 	}
 	if f.deadline <= 0 {
-		return cli.Usagef("--deadline %v: want more than 0", f.deadline)
+		return cli.Usagef("--deadline %v: must be greater than 0", f.deadline)
 	}
 	if f.candidates < 0 {
 		return cli.Usagef("--candidates %d: must not be negative", f.candidates)
 	}
 	if _, err := concordat.ParseDate(f.date); err != nil {
-		return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", f.date)
+		return cli.Usagef("--date %s: must be in the form YYYY, YYYY-MM or YYYY-MM-DD", f.date)
 	}
 	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward,
 		f.out.validate(), f.rules.validate(), f.shown.validate())
@@ -210,7 +210,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) 
 	for _, e := range f.exclude {
 		lib, id, ok := strings.Cut(e, "/")
 		if !ok {
-			return out, cli.Usagef("--exclude %s: want LIBRARY/ID", e)
+			return out, cli.Usagef("--exclude %s: must be in the form LIBRARY/ID", e)
 		}
 		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}

@@ -28,8 +28,8 @@ func (f *leadFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.state, "lead-state", "", "show only leads in this state: "+strings.Join(states, ", "))
 	fl.StringVar(&f.kind, "lead-kind", "", "show only leads of this kind: "+strings.Join(kinds, ", "))
 	fl.StringVar(&f.languages, "lead-languages", "",
-		"show only leads between these languages, submission first, such as en-zh; und means unknown")
-	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads with at least this likelihood, 0 to 1000; 0: all")
+		"show only leads between these languages, the submission's first, such as en-zh; und means unknown")
+	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads with at least this likelihood, from 0 (all leads) to 1000")
 	for name, values := range map[string][]string{"lead-state": states, "lead-kind": kinds} {
 		c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -45,16 +45,16 @@ func texts[T ~string](all []T) (out []string) {
 
 func (f *leadFlags) validate() error {
 	if states := report.LeadStates(); f.state != "" && !slices.Contains(states, report.LeadState(f.state)) {
-		return cli.Usagef("--lead-state %s: want one of %s", f.state, strings.Join(texts(states), ", "))
+		return cli.Usagef("--lead-state %s: must be one of %s", f.state, strings.Join(texts(states), ", "))
 	}
 	if kinds := report.LeadKinds(); f.kind != "" && !slices.Contains(kinds, report.LeadKind(f.kind)) {
-		return cli.Usagef("--lead-kind %s: want one of %s", f.kind, strings.Join(texts(kinds), ", "))
+		return cli.Usagef("--lead-kind %s: must be one of %s", f.kind, strings.Join(texts(kinds), ", "))
 	}
 	if f.languages != "" && !languagePair.MatchString(f.languages) {
-		return cli.Usagef("--lead-languages %s: want the codes of two languages, such as en-zh", f.languages)
+		return cli.Usagef("--lead-languages %s: must be two language codes, such as en-zh", f.languages)
 	}
 	if !(f.likelihood >= 0 && f.likelihood <= mostLikelihood) { // also rejects NaN
-		return cli.Usagef("--lead-likelihood %v: want 0 to %d", f.likelihood, mostLikelihood)
+		return cli.Usagef("--lead-likelihood %v: must be between 0 and %d", f.likelihood, mostLikelihood)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (f *leadFlags) validate() error {
 // filter returns the filter that the flags describe. It fails if the flags filter leads but the check does not look for any.
 func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
 	if *f != (leadFlags{}) && !asked {
-		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood select leads, but the check does not look for any: add --leads")
+		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood select leads, but the check does not look for leads: add --leads")
 	}
 	return report.LeadFilter{State: report.LeadState(f.state), Kind: report.LeadKind(f.kind), Languages: f.languages, Least: f.likelihood}, nil
 }

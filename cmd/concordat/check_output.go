@@ -27,8 +27,8 @@ type outFlags struct {
 }
 
 func (f *outFlags) add(fl *pflag.FlagSet) {
-	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
-	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by the file extension of --out, else html)")
+	fl.StringVarP(&f.out, "out", "o", "", "file for the report, or - for standard output; for several reports, a folder")
+	fl.StringVarP(&f.format, "format", "f", "", "format of the report: "+strings.Join(formats, ", ")+" (default: taken from the file extension of --out, otherwise html)")
 	addLanguage(fl, &f.language)
 }
 
@@ -56,7 +56,7 @@ func (f *outFlags) validate() error {
 		return nil
 	}
 	if !slices.Contains(formats, f.format) {
-		return cli.Usagef("--format %s: want one of %s", f.format, strings.Join(formats, ", "))
+		return cli.Usagef("--format %s: must be one of %s", f.format, strings.Join(formats, ", "))
 	}
 	return nil
 }

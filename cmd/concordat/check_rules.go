@@ -40,9 +40,9 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 			fl.Var((*wordList[concordat.Kind])(p), r.Flag, usage+": "+strings.Join(r.Words, ", ")+" (repeatable)")
 		}
 	}
-	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
+	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source whose matches do not count, as LIBRARY or LIBRARY/ID (repeatable)")
 	fl.StringArrayVar(&f.templates, "exclude-template", nil,
-		"file of any format whose wording does not count: a form, a task sheet (repeatable)")
+		"file in any format whose wording does not count, such as a form or task sheet (repeatable)")
 }
 
 // wordList is a repeatable flag that takes one word at a time.

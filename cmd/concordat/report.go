@@ -49,7 +49,7 @@ func (a *app) reportCommand() *cobra.Command {
 	addLanguage(show.Flags(), &showLanguage)
 	var out outFlags
 	export := &cobra.Command{
-		Use: "export TASK --out FILE", Short: "Write a report to a file, under any rules", Args: cobra.ExactArgs(1),
+		Use: "export TASK --out FILE", Short: "Write a report to a file, optionally under different rules", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.out == "" {
 				return cli.Usagef("--out is missing: name a file")
@@ -85,7 +85,7 @@ func (f *readingFlags) add(c *cobra.Command) {
 	f.rules.add(c.Flags())
 	f.leads.add(c)
 	c.Flags().BoolVar(&f.configured, "configured-rules", false,
-		"start from the configuration's rules, not those of the batch or a review")
+		"start from the rules in the configuration instead of those of the batch or review")
 }
 
 func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) error {
@@ -118,7 +118,7 @@ func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, la
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		found, err := o.Site.Findings(ctx, concordat.TaskID(id))
 		if errors.Is(err, concordat.ErrNotFound) {
-			return cli.Usagef("no report %s; see concordat report list", id)
+			return cli.Usagef("report %s not found; see concordat report list", id)
 		}
 		if err != nil {
 			return err

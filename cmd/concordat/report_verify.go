@@ -18,7 +18,7 @@ const maxReport = 1 << 30
 func (a *app) reportVerify() *cobra.Command {
 	var cardFiles []string
 	c := &cobra.Command{
-		Use: "verify FILE", Short: "Verify a report's signatures and name what was changed",
+		Use: "verify FILE", Short: "Verify a report's signatures and show what was changed",
 		Long: `Verify checks the site's signature over every part of the report, each partner's signature over its answer, that
 the answer was given to this site about this submission, and that the report attributes no document, title or
 text to a partner that the partner did not give. For a PDF it checks the attached report, the signature over the whole
@@ -49,7 +49,7 @@ site. The cards must come from a source other than the report.`,
 			return a.showOutcome(args[0], out)
 		},
 	}
-	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with the card of a site; may be repeated")
+	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file that contains a site's card (repeatable)")
 	return c
 }
 
@@ -61,12 +61,12 @@ func (a *app) showOutcome(file string, out *verification) error {
 	} else if out.OK {
 		a.Say("%s is unchanged since site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
 		if out.whole {
-			a.Say("signatures of partners are in the report's JSON and PDF forms")
+			a.Say("partners' signatures are only in the JSON and PDF versions of the report")
 			return nil
 		}
-		a.Say("signatures of partners: %d, all good", len(out.Statements))
+		a.Say("partners' signatures: %d, all valid", len(out.Statements))
 		if n := out.unbound(); n > 0 {
-			a.Say("%d of them are of a version that signed neither the requesting site nor the submission: only this site vouches "+
+			a.Say("%d of the partners' signatures are in an older format that does not cover the requesting site or the submission: only this site vouches "+
 				"that they belong to this report", n)
 		}
 	} else {

@@ -117,7 +117,7 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 		where += ": site " + string(ref.Site)
 		t := told[ref.Site]
 		if t == nil {
-			problems = append(problems, where+" signed no answer")
+			problems = append(problems, where+" signed no answers")
 			return
 		}
 		signed, ok := t.titles[ref.Document]
@@ -125,9 +125,9 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 		case !ok:
 			problems = append(problems, where+" did not name this document")
 		case !strings.HasPrefix(lettersOnly(signed), lettersOnly(title)):
-			problems = append(problems, where+" gave another title")
+			problems = append(problems, where+" gave a different title")
 		case !t.opened(text):
-			problems = append(problems, where+" did not open this text")
+			problems = append(problems, where+" did not reveal this text")
 		}
 	}
 	for i, e := range r.Evidence {
@@ -176,7 +176,7 @@ func askedFor(s concordat.Statement) error {
 		return nil
 	}
 	if d := crypto.DigestOf(s.Asked); hex.EncodeToString(d[:]) != hex.EncodeToString(s.Request) {
-		return errors.New("it answers a request other than the one in the report")
+		return errors.New("the answer is to a different request from the one in the report")
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func newBelonging(asker concordat.SiteID, digest string, statements []concordat.
 	b := &belonging{asker: asker, jobs: map[string]bool{}, older: map[concordat.SiteID]bool{}}
 	text, err := hex.DecodeString(digest)
 	if err != nil || len(text) != len(b.text) {
-		return nil, fmt.Errorf("report: %w: no SHA-256 of the submission", concordat.ErrInvalid)
+		return nil, fmt.Errorf("report: %w: missing the SHA-256 hash of the submission", concordat.ErrInvalid)
 	}
 	copy(b.text[:], text)
 	for _, s := range statements {
@@ -52,7 +52,7 @@ func (b *belonging) check(s concordat.Statement) (bound bool, err error) {
 	case s.Asker == "":
 		return false, nil
 	case b.asker != "" && s.Asker != b.asker:
-		return false, fmt.Errorf("it was given to site %s, not to site %s, which signed this report", s.Asker, b.asker)
+		return false, fmt.Errorf("the answer was given to site %s, but site %s signed this report", s.Asker, b.asker)
 	case beginsJob(s.Kind):
 		err := b.isAbout(s)
 		return err == nil, err
@@ -61,18 +61,18 @@ func (b *belonging) check(s concordat.Statement) (bound bool, err error) {
 	case b.older[s.Site]:
 		return false, nil
 	}
-	return false, errors.New("it belongs to another job: no answer in the report is about this submission under that job")
+	return false, errors.New("the answer belongs to another job, and no answer under that job is about this submission")
 }
 
 // isAbout fails unless an answer that begins a job was given to the report's site and commits to the report's submission.
 func (b *belonging) isAbout(s concordat.Statement) error {
 	switch {
 	case b.asker != "" && s.Asker != b.asker:
-		return fmt.Errorf("it was given to site %s", s.Asker)
+		return fmt.Errorf("the answer was given to site %s", s.Asker)
 	case len(s.Job) == 0 || len(s.Commitment) != sha256.Size || len(s.Salt) == 0:
-		return errors.New("nothing shows that it is about this submission: its job, commitment or salt is missing")
+		return errors.New("cannot confirm that the answer is about this submission: the job, commitment or salt is missing")
 	case concordat.Commit(s.Salt, b.text) != [sha256.Size]byte(s.Commitment):
-		return errors.New("it is about another submission")
+		return errors.New("the answer is about another submission")
 	}
 	return nil
 }

@@ -74,9 +74,9 @@ func TestV5Belonging(t *testing.T) {
 	}{
 		"as it was given": {[]concordat.Statement{tell, revealed}, "", 0},
 		"to another site": {[]concordat.Statement{north.answer(t, other, kindTell, 1, text, salt, payload)},
-			"it was given to site " + string(other.site), 0},
+			"the answer was given to site " + string(other.site), 0},
 		"passages opened to another": {[]concordat.Statement{tell, north.answer(t, other, kindRevealed, 1, text, salt, opened)},
-			"it was given to site", 0},
+			"the answer was given to site", 0},
 		"about another submission": {[]concordat.Statement{north.answer(t, own, kindTell, 1, "Another text.", salt, payload)},
 			"about another submission", 0},
 		"of another job": {[]concordat.Statement{tell, north.answer(t, own, kindRevealed, 2, text, salt, opened)},

@@ -61,7 +61,7 @@ func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
 	sig, sum, err := signing.ReadFile(b)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
-		out.Problems = append(out.Problems, "the report is not signed, or something was added after its signature")
+		out.Problems = append(out.Problems, "the report is not signed, or text was added after its signature")
 	case err != nil:
 		return nil, err
 	default:

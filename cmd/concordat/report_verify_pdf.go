@@ -23,7 +23,7 @@ func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	}
 	body, ok := s.File(pdf.ReportFile)
 	if !ok {
-		return nil, fmt.Errorf("pdf: %w: it does not have exactly one attachment %s", concordat.ErrInvalid, pdf.ReportFile)
+		return nil, fmt.Errorf("pdf: %w: the file must have exactly one attachment named %s", concordat.ErrInvalid, pdf.ReportFile)
 	}
 	out, err := verifyReport(body, cards)
 	if err != nil {
@@ -43,14 +43,14 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 		return out
 	}
 	if s.Added > 0 {
-		say("%d bytes were added after the signed part; a reader may show them instead of what was signed", s.Added)
+		say("%d bytes were added after the signed part; PDF viewers may show them instead of the signed content", s.Added)
 	}
 	if s.Rewritten {
 		say("the position of the signature was changed")
 	}
 	var list *pdf.Objects
 	raw, ok := s.File(pdf.ObjectsFile)
-	err := fmt.Errorf("it does not have exactly one attachment %s", pdf.ObjectsFile)
+	err := fmt.Errorf("the file must have exactly one attachment named %s", pdf.ObjectsFile)
 	if ok {
 		list, err = pdf.ParseObjects(raw)
 	}
@@ -78,12 +78,12 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 			say("page %d was changed", p)
 		}
 		if other {
-			say("a part that several pages share was changed, such as a font or the table of contents")
+			say("a part shared by several pages, such as a font or the table of contents, was changed")
 		}
 	}
 	if cert != nil {
 		if is := sha256.Sum256(cert.Raw); hex.EncodeToString(is[:]) != strings.ToLower(list.Certificate) {
-			say("the file is signed with a certificate (%s) other than the one that site %s names", cert.Subject.CommonName, list.Site)
+			say("the file is signed with a certificate (%s) that differs from the one named by site %s", cert.Subject.CommonName, list.Site)
 		}
 	}
 	return out

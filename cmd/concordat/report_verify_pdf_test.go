@@ -90,7 +90,7 @@ func TestVerifyPDF(t *testing.T) {
 	}{
 		"page 1":                {change(content(4)), "page 1 was changed"},
 		"page 3":                {change(content(8)), "page 3 was changed"},
-		"one byte of the title": {change(bytes.Index(good, []byte("/Title (")) + 12), "a part that several pages share was changed"},
+		"one byte of the title": {change(bytes.Index(good, []byte("/Title (")) + 12), "a part shared by several pages"},
 		"added":                 {append(bytes.Clone(good), "% more\n"...), "7 bytes were added"},
 		"another page on top":   {append(bytes.Clone(good), "8 0 obj\n<<>>\nendobj\n"...), "bytes were added"},
 		"signature":             {change(bytes.Index(good, []byte("/Contents <3082")) + 900), "signature of the file"},
@@ -141,7 +141,7 @@ func TestForeignCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.OK || !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "other than the one") }) {
+	if out.OK || !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "that differs from the one") }) {
 		t.Errorf("problems %q, want one about the certificate", out.Problems)
 	}
 }
