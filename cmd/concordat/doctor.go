@@ -84,7 +84,7 @@ Exit code 0 means nothing worse than warnings, 1 a fault. --fix lists the proble
 wrong permissions and leftovers of interrupted work; with --yes it fixes them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
-				return cli.Usagef("--yes needs --fix")
+				return cli.Usagef("--yes requires --fix")
 			}
 			return a.examine(cmd.Context(), o, fix, yes)
 		},
@@ -94,8 +94,8 @@ wrong permissions and leftovers of interrupted work; with --yes it fixes them.`,
 	f.BoolVar(&o.offline, "offline", false, "do not contact partners")
 	f.IntVar(&o.sample, "originals", 100, "number of originals to compare with their hashes; -1: all")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for a partner")
-	f.BoolVar(&fix, "fix", false, "show what can be fixed safely")
-	f.BoolVar(&yes, "yes", false, "with --fix: fix it")
+	f.BoolVar(&fix, "fix", false, "list the problems that can be fixed safely")
+	f.BoolVar(&yes, "yes", false, "with --fix, fix the problems instead of listing them")
 	return c
 }
 
@@ -113,7 +113,7 @@ func (a *app) examine(ctx context.Context, o doctorOptions, fix, yes bool) error
 		f := &d.findings[i]
 		if fix && yes && f.fix != nil {
 			if err := f.fix(); err != nil {
-				f.Advice = fmt.Sprintf("%s (fixing it failed: %v)", f.Advice, err)
+				f.Advice = fmt.Sprintf("%s (the automatic fix failed: %v)", f.Advice, err)
 			} else {
 				f.Fixed = true
 			}
@@ -163,7 +163,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	c, err := instance.LoadConfig(d.path(instance.ConfigName))
 	if err != nil {
-		d.fault("config", "fix the line named; concordat config check shows every key", err)
+		d.fault("config", "fix the line named in the error; to see all keys, run concordat config check", err)
 		return nil
 	}
 	d.config(c)

@@ -29,7 +29,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	}
 	t, err := cluster.LoadTrust(filepath.Join(d.dir, instance.ClusterName))
 	if err != nil {
-		d.fault("certificate", "let this machine join again: concordat cluster replace "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
+		d.fault("certificate", "to rejoin the cluster, run concordat cluster replace "+c.Cluster.Node+" on another node, then concordat cluster join here in an empty folder", err)
 		return
 	}
 	d.certificate(t)
@@ -42,7 +42,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 		return nil
 	})
 	if err != nil {
-		d.fault("cluster", "check whether ZooKeeper is running: concordat cluster zookeeper status; see ZooKeeper is lost in doc/zookeeper.md", err)
+		d.fault("cluster", "check whether ZooKeeper is running with concordat cluster zookeeper status; see \"ZooKeeper is lost\" in doc/zookeeper.md", err)
 	}
 }
 
@@ -51,16 +51,16 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	left := func(end time.Time) time.Duration { return end.Sub(d.now) }
 	switch {
 	case left(ends) <= 0:
-		d.fault("certificate", "let this machine join again with a token",
+		d.fault("certificate", "rejoin the cluster from this machine with a token",
 			fmt.Errorf("the certificate of node %s expired on %s", t.Node, ends.Format(time.DateOnly)))
 	case left(authority) < authorityWarning:
-		d.warning("certificate", "before then, found a new cluster from a backup", "the cluster's authority expires on %s",
+		d.warning("certificate", "create a new cluster from a backup before the authority expires", "the cluster's authority expires on %s",
 			authority.Format(time.DateOnly))
 	case left(ends) < certificateWarning:
 		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew",
-			"the certificate of node %s expires on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
+			"the certificate of node %s expires on %s and has not been renewed", t.Node, ends.Format(time.DateOnly))
 	default:
-		d.ok("certificate", "valid for node %s until %s; the authority's until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
+		d.ok("certificate", "the certificate of node %s is valid until %s, and the cluster's authority until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
 	}
 }
 
@@ -69,11 +69,11 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	m, ok := l.Members[t.Node]
 	switch {
 	case !ok:
-		d.fault("nodes", "let this machine join again, in an empty folder",
-			fmt.Errorf("node %s is not a member of the cluster: it was removed", t.Node))
+		d.fault("nodes", "rejoin the cluster from this machine, using an empty folder",
+			fmt.Errorf("node %s was removed from the cluster", t.Node))
 		return
 	case m.Key != "" && m.Key != t.Key():
-		d.fault("nodes", "let this machine join under another name", fmt.Errorf("the name %s belongs to another machine", t.Node))
+		d.fault("nodes", "rejoin the cluster from this machine under another name", fmt.Errorf("the node name %s belongs to another machine", t.Node))
 		return
 	}
 	var away []string
@@ -90,16 +90,16 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	}
 	switch {
 	case len(away) > 0:
-		d.warning("nodes", "start them, or take them out: concordat cluster drain NODE --wait, concordat cluster remove NODE",
-			"%d of %d are away: %s", len(away), len(l.Members), strings.Join(away, ", "))
+		d.warning("nodes", "start these nodes, or remove them with concordat cluster drain NODE --wait and concordat cluster remove NODE",
+			"%d of %d nodes are away: %s", len(away), len(l.Members), strings.Join(away, ", "))
 	case len(versions) > 1:
-		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "they run several versions of the program: %s",
+		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "the nodes run different versions of the program: %s",
 			strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 	case !authority:
 		d.warning("nodes", "copy ca-key.pem into the cluster folder of a node and restart that node",
-			"no node has the key of the cluster's authority: no machine can join or renew a certificate")
+			"no node has the key of the cluster's authority: machines cannot join, and certificates cannot be renewed")
 	default:
-		d.ok("nodes", "%d, all live", len(l.Members))
+		d.ok("nodes", "%d nodes, all live", len(l.Members))
 	}
 }
 
@@ -121,8 +121,8 @@ func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Tr
 		}
 	}
 	if len(all) > 0 {
-		d.fault("put aside", "run concordat cluster salvage on those nodes: it restores what they have and the site lacks",
-			fmt.Errorf("copies that the cluster replaced may hold documents that the site lacks: %s", strings.Join(all, "; ")))
+		d.fault("put aside", "to restore these documents, run concordat cluster salvage on the nodes named",
+			fmt.Errorf("shard copies that the cluster replaced may contain documents that the site is missing: %s", strings.Join(all, "; ")))
 	}
 }
 
@@ -135,13 +135,13 @@ func (d *doctor) shards(w *instance.Observer) {
 	}
 	switch {
 	case len(by["down"]) > 0:
-		d.fault("cluster", "start the nodes that are in sync for them (concordat cluster status); as a last resort, use concordat cluster force",
+		d.fault("cluster", "start the nodes that have in-sync copies of these shards (see concordat cluster status); as a last resort, use concordat cluster force",
 			fmt.Errorf("shards without a master: %s", strings.Join(by["down"], ", ")))
 	case len(by["degraded"]) > 0:
 		d.warning("cluster", "start the nodes that are away, or run concordat cluster balance",
 			"shards with a copy on a node that is away: %s", strings.Join(by["degraded"], ", "))
 	case len(by["moving"]) > 0:
-		d.warning("cluster", "wait; if a copy stays out of sync, the log of its node says why",
+		d.warning("cluster", "wait; if a copy stays out of sync, look for the reason in its node's log",
 			"shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
 	default:
 		d.ok("cluster", "%d shards, every copy in sync", len(w.Seen.Shards))

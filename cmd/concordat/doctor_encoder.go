@@ -39,7 +39,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		d.ok("encoder_text", "sentences stay on this machine")
 	}
 	if d.o.offline {
-		d.skipped("encoder", "needs to ask the encoder, which --offline forbids")
+		d.skipped("encoder", "the encoder was not contacted because --offline is set")
 		return
 	}
 	var texts []string
@@ -49,7 +49,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	began := time.Now()
 	vectors, _, err := e.Encode(ctx, texts)
 	if err != nil {
-		d.warning("encoder", "start the server, or fix meaning.encoder; until then leads come from the embedded table, which finds fewer", "%v", err)
+		d.warning("encoder", "start the encoder server, or fix meaning.encoder; until then, leads come from the embedded table, which finds fewer leads", "%v", err)
 		return
 	}
 	each := time.Since(began) / time.Duration(len(texts))

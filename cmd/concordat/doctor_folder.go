@@ -59,7 +59,7 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("contents", "", err)
 	case len(odd) > 0:
-		d.warning("contents", "find out what they are, since deletions and retention do not reach them; remove them, or keep them elsewhere",
+		d.warning("contents", "identify these files, then delete them or move them elsewhere: deletion and retention do not apply to them",
 			"%d unexplained files or folders: %s", len(odd), strings.Join(odd[:min(len(odd), maxUnexplained)], ", "))
 	case len(d.findings) == before:
 		d.ok("contents", "every file is accounted for")
@@ -75,7 +75,7 @@ func (d *doctor) screenings() error {
 		}
 		path := d.path(filepath.Join(screening.FolderName, e.Name()))
 		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " was left by an interrupted screening",
-			Advice: "run the same concordat screen again to complete it, or remove the folder: deletions do not reach it",
+			Advice: "run the same concordat screen command again to complete the screening, or remove the folder: deletion does not apply to it",
 			Fix:    "remove " + path, fix: func() error { return os.RemoveAll(path) }})
 		return nil
 	})

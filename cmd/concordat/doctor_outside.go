@@ -44,7 +44,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		d.fault("fonts", "the program is damaged: install it again", err)
 		return
 	}
-	d.ok("fonts", "PDF reports can be made")
+	d.ok("fonts", "PDF reports can be created")
 	d.ocr(ctx, c.Extract.OCR)
 	d.office()
 	options := instance.Extraction(c)
@@ -54,12 +54,12 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	runner, err := r.Start()
 	if err != nil {
 		d.warning("extraction",
-			"run it on a kernel with Landlock and seccomp (Linux 5.13 or later): otherwise, a file that takes over the process reading it could read the site's data", "%v", err)
+			"run the site on a kernel with Landlock and seccomp (Linux 5.13 or later): otherwise, a malicious file could take over the process that reads it and gain access to the site's data", "%v", err)
 		options.RequireIsolation = false
 		weak := instance.NewReader(options, 1)
 		defer func() { _ = weak.Close() }()
 		if runner, err = weak.Start(); err != nil {
-			d.fault("extraction", "no file can be read: check this user's limits on memory and processes", err)
+			d.fault("extraction", "files cannot be read: check this user's limits on memory and processes", err)
 			return
 		}
 	}
@@ -69,11 +69,11 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes", err)
 	case len(items) != 1 || items[0].Result == nil:
 		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes",
-			fmt.Errorf("the reading process answers %v", items))
+			fmt.Errorf("unexpected result from the process that reads files: %v", items))
 	case !strings.Contains(strings.Join(strings.Fields(items[0].Result.Text), ""), strings.Join(strings.Fields(sampleTitle), "")):
-		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read incorrectly"))
+		d.fault("extraction", "the program is damaged: install it again", errors.New("the test PDF was read incorrectly"))
 	default:
-		d.ok("extraction", "a separate process reads a PDF")
+		d.ok("extraction", "a separate process can read a PDF")
 	}
 }
 
@@ -81,11 +81,11 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 func (d *doctor) office() {
 	switch _, err := sandbox.FindOffice(sandbox.OfficeOptions{}); {
 	case err == nil:
-		d.ok("pages", "LibreOffice makes the pages of DOCX and ODT for the view As laid out")
+		d.ok("pages", "LibreOffice renders the pages of DOCX and ODT files for the As laid out view")
 	case errors.Is(err, sandbox.ErrNoOffice):
-		d.skipped("pages", "LibreOffice is not installed: reports on DOCX and ODT show the text only; those on PDF need no program")
+		d.skipped("pages", "LibreOffice is not installed: reports on DOCX and ODT files show only the text; reports on PDF files do not need LibreOffice")
 	default:
-		d.warning("pages", "reports on DOCX and ODT show the text only", "%v", err)
+		d.warning("pages", "reports on DOCX and ODT files show only the text", "%v", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 	have := strings.Fields(string(out))
 	for l := range strings.SplitSeq(languages, "+") {
 		if !slices.Contains(have, l) {
-			d.fault("ocr", "install its data, such as tesseract-ocr-"+strings.ReplaceAll(l, "_", "-"), fmt.Errorf("tesseract does not know %s", l))
+			d.fault("ocr", "install the data for the language, such as tesseract-ocr-"+strings.ReplaceAll(l, "_", "-"), fmt.Errorf("tesseract has no data for language %s", l))
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	_, id, err := d.a.OpenKeys(d.dir)
 	if errors.Is(err, instance.ErrNoKeys) {
-		d.skipped("keys", "the site has no keys, so its reports are not signed; concordat serve or concordat site key init makes them")
+		d.skipped("keys", "the site has no keys, so its reports are not signed; concordat serve or concordat site key init creates the keys")
 		if ps, err := o.Store.Partners.Partners(ctx); err == nil && len(ps) > 0 {
 			d.fault("partners", "restore the keystore from a backup", fmt.Errorf("there are %d partners but no keystore", len(ps)))
 		}
@@ -127,25 +127,25 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 		return
 	}
 	if err != nil {
-		d.fault("keys", "name its key with "+instance.KeyFileVariable+" or "+instance.PassphraseVariable, err)
+		d.fault("keys", "provide the key of the keystore with "+instance.KeyFileVariable+" or "+instance.PassphraseVariable, err)
 		return
 	}
 	for _, kind := range []string{"signing", "sealing", "tls"} {
 		if !slices.ContainsFunc(id.Keys(d.now), func(k crypto.KeyTerm) bool { return k.Kind == kind && k.InForce && k.Held }) {
-			d.fault("keys", "make a new card: concordat site card --renew", fmt.Errorf("no key for %s is in force", kind))
+			d.fault("keys", "create a new card with concordat site card --renew", fmt.Errorf("no %s key is currently valid", kind))
 		}
 	}
-	d.ok("keys", "of site %s", id.Site())
+	d.ok("keys", "the keystore belongs to site %s", id.Site())
 	if k, err := o.Keys(ctx); err == nil && k.Root && k.Exported.IsZero() {
-		d.warning("root key", "keep a copy elsewhere: concordat site key export-root FILE --keep",
-			"it is only in the keystore: if that is lost, no one can prove again that this site signed its reports")
+		d.warning("root key", "keep a copy elsewhere with concordat site key export-root FILE --keep",
+			"the root key exists only in the keystore: if the keystore is lost, no one can prove any longer that this site signed its reports")
 	}
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	switch detail, fault := instance.CardState(card, err, d.now); {
 	case fault == nil:
-		d.ok("card", "in force until %s", detail)
+		d.ok("card", "the card is valid until %s", detail)
 	case card == nil && err == nil:
-		d.skipped("card", "no card: no partner knows this site")
+		d.skipped("card", "the site has no card, so partners do not know the site")
 		return
 	case card != nil && card.Valid(d.now) == nil:
 		d.warning("card", "renew it: concordat site card --renew", "%v", fault)
@@ -177,12 +177,12 @@ func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.
 	case active == 0:
 		d.skipped("partners", "no partners")
 	case d.o.offline:
-		d.skipped("partners", "%d partners were not contacted, because of --offline", active)
+		d.skipped("partners", "%d partners were not contacted because --offline is set", active)
 	}
 }
 
 func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.Identity, p store.Partner) {
-	const advice = "ask its administrator; reports list a partner that cannot be reached as not asked"
+	const advice = "contact the partner's administrator; reports list an unreachable partner as not asked"
 	r, err := d.a.Roster(ctx, o, id)
 	if err != nil {
 		d.fault("partners", "", err)
@@ -202,9 +202,9 @@ func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.I
 	case err != nil:
 		d.warning("partners", advice, "%s: %v", p.Site, err)
 	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head can be a minute old
-		d.warning("clock", "compare both clocks with a third; messages are refused if the clocks differ by more than two minutes", "the clock of %s says %s", p.Site,
+		d.warning("clock", "compare both clocks with a third clock; messages are refused if the clocks differ by more than two minutes", "the clock of partner %s shows %s", p.Site,
 			h.At.Local().Format(time.DateTime))
 	default:
-		d.ok("partners", "%s answers, audit up to entry %d", p.Site, h.Seq)
+		d.ok("partners", "partner %s is responding; its audit ends with entry %d", p.Site, h.Seq)
 	}
 }

@@ -30,7 +30,7 @@ func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
 // folder examines the folder and reports whether it contains a site.
 func (d *doctor) folder() bool {
 	if _, err := os.Stat(d.path(restoringName)); err == nil {
-		d.fault("folder", "run the same concordat restore again: it continues", fmt.Errorf("a restore into %s was interrupted", d.dir))
+		d.fault("folder", "run the same concordat restore command again to continue", fmt.Errorf("a restore into %s was interrupted", d.dir))
 		return false
 	}
 	if _, err := os.Stat(d.path(instance.ConfigName)); err == nil {
@@ -62,7 +62,7 @@ func (d *doctor) permissions() {
 			continue
 		}
 		if err != nil {
-			d.fault("permissions", "make the user that runs the server the owner of the folder", err)
+			d.fault("permissions", "make the user that runs the server own the folder", err)
 			return
 		}
 		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
@@ -73,13 +73,13 @@ func (d *doctor) permissions() {
 		}
 		want := mode &^ 0o077
 		n++
-		d.add(finding{Check: "permissions", State: findingFault, Detail: fmt.Sprintf("%s has mode %04o: others can read or change it", path,
+		d.add(finding{Check: "permissions", State: findingFault, Detail: fmt.Sprintf("%s has mode %04o: other users can read or change it", path,
 			mode),
 			Advice: fmt.Sprintf("chmod %04o %s", want, path), Fix: fmt.Sprintf("set the mode of %s to %04o", path, want),
 			fix: func() error { return os.Chmod(path, want) }})
 	}
 	if n == 0 {
-		d.ok("permissions", "only the site's user can read it")
+		d.ok("permissions", "only the site's user can read the folder")
 	}
 }
 
@@ -87,13 +87,13 @@ func (d *doctor) permissions() {
 func (d *doctor) remains() {
 	for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
 		if _, err := os.Stat(d.path(name)); err == nil {
-			d.warning("remains", "run concordat reindex again, with the site stopped: it finishes what it began", "%s is left from a reindex", name)
+			d.warning("remains", "stop the site and run concordat reindex again to complete the reindex", "%s was left by an interrupted reindex", name)
 		}
 	}
 	for _, name := range []string{instance.ConfigName + ".new", instance.IndexKeyName + ".new"} {
 		path := d.path(name)
 		if _, err := os.Stat(path); err == nil {
-			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " was left when the creation of the site was interrupted",
+			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " was left by an interrupted attempt to create the site",
 				Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
 		}
 	}
@@ -106,13 +106,13 @@ func (d *doctor) config(c *config.Config) {
 			continue
 		}
 		if _, err := os.Stat(f.path); err != nil {
-			d.fault("config", "put the file there, or clear the value of "+f.key, fmt.Errorf("%s: %w", f.key, err))
+			d.fault("config", "provide the missing file, or clear the value of "+f.key, fmt.Errorf("%s: %w", f.key, err))
 		}
 	}
 	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration is already validated
 	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
 		d.warning("config", "put an https proxy in front of the site, set serve.url, and set serve.listen to 127.0.0.1:8420",
-			"the pages are served to others at %s without https", c.Serve.Listen)
+			"the pages are served over the network at %s without https", c.Serve.Listen)
 		return
 	}
 	d.ok("config", "%s", d.path(instance.ConfigName))
@@ -124,10 +124,10 @@ func (d *doctor) disk(c *config.Config) {
 	case err != nil:
 		d.fault("disk", "", err)
 	case left < c.Serve.LowWater:
-		d.fault("disk", "free some space: until then the site accepts no files and starts no checks",
-			fmt.Errorf("%d of %d MiB are free, below serve.low_water of %d MiB", left>>20, all>>20, c.Serve.LowWater>>20))
+		d.fault("disk", "free some disk space: until then, the site accepts no files and starts no checks",
+			fmt.Errorf("%d of %d MiB are free, which is below serve.low_water (%d MiB)", left>>20, all>>20, c.Serve.LowWater>>20))
 	case left < 4*c.Serve.LowWater:
-		d.warning("disk", "free some space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20,
+		d.warning("disk", "free some disk space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20,
 			all>>20, c.Serve.LowWater>>20)
 	default:
 		d.ok("disk", "%d of %d MiB are free", left>>20, all>>20)
@@ -137,28 +137,28 @@ func (d *doctor) disk(c *config.Config) {
 func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	const advice = "restore the site from a backup: concordat restore"
 	if d.o.quick {
-		d.ok("store", "opens and has this program's schema")
+		d.ok("store", "the store can be opened and has the schema of this program")
 		d.skipped("audit", "--quick")
 		return
 	}
 	if err := o.Store.Check(ctx); err != nil {
 		d.fault("store", advice, err)
 	} else {
-		d.ok("store", "every page and every reference is in order")
+		d.ok("store", "all pages and references of the store are intact")
 	}
 	if _, _, err := o.AuditEnds(ctx); err != nil {
-		d.fault("audit", "entries were removed, or an older store was restored: compare with partners and backups", err)
+		d.fault("audit", "entries were removed, or an older store was restored: compare the audit with partners' records and with backups", err)
 	} else if head, err := o.Store.Audit.VerifyAudit(ctx); err != nil {
-		d.fault("audit", "a person or the disk changed it: keep a copy, compare it with what partners have (concordat audit verify), then restore it", err)
+		d.fault("audit", "a person or the disk changed the audit: keep a copy, compare it with partners' records (concordat audit verify), then restore it", err)
 	} else {
-		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)
+		d.ok("audit", "%d entries, each of which contains the hash of the previous entry", head.Seq)
 	}
 }
 
 // originals looks for originals that reports need, and verifies a sample of them against their names.
 func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	if o.Config.Store.URL != "" {
-		d.skipped("originals", "they are kept in the database")
+		d.skipped("originals", "the originals are kept in the database")
 		return
 	}
 	var names []string
@@ -189,7 +189,7 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 			continue // deleted in the meantime
 		} else if err != nil || got != filepath.Base(path) {
 			bad++
-			d.fault("originals", "restore it from a backup; the report does not need it", fmt.Errorf("%s is not what was submitted (%v)", path, err))
+			d.fault("originals", "restore the file from a backup; the report does not need this file", fmt.Errorf("%s differs from the submitted file (%v)", path, err))
 		}
 	}
 	missing, err := d.missingOriginals(ctx, o)
@@ -197,10 +197,10 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("originals", "", err)
 	case missing > 0:
-		d.warning("originals", "restore them from a backup; reports do not need them, but checks that are waiting for them will fail",
+		d.warning("originals", "restore the originals from a backup; reports do not need them, but waiting checks that need them will fail",
 			"%d originals that checks refer to are missing", missing)
 	case bad == 0:
-		d.ok("originals", "%d originals; %d of them were read and are unchanged", all, len(names))
+		d.ok("originals", "%d originals; %d were read and are unchanged", all, len(names))
 	}
 }
 
@@ -248,9 +248,9 @@ func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
 	case made.IsZero():
 		d.skipped("backup", "no backup has been made with concordat backup")
 	case d.now.Sub(made) > backupAge:
-		d.warning("backup", "make one: concordat backup, preferably by a timer", "the last one is from %s", made.Local().Format(time.DateTime))
+		d.warning("backup", "back up the site with concordat backup, preferably on a schedule", "the last backup was made at %s", made.Local().Format(time.DateTime))
 	default:
-		d.ok("backup", "the last one is from %s", made.Local().Format(time.DateTime))
+		d.ok("backup", "the last backup was made at %s", made.Local().Format(time.DateTime))
 	}
 }
 
@@ -267,14 +267,14 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 	}
 	es, err := o.Store.Audit.Audit(ctx, head.Seq-1, 1)
 	if err != nil || len(es) != 1 {
-		d.fault("clock", "", fmt.Errorf("read the last entry of the audit: %w", err))
+		d.fault("clock", "", fmt.Errorf("cannot read the last audit entry: %w", err))
 		return
 	}
 	if ahead := es[0].At.Sub(d.now); ahead > clockSkew {
-		d.fault("clock", "set the clock, preferably with NTP", fmt.Errorf("the clock is %s behind the last entry of the audit", ahead.Round(time.Second)))
+		d.fault("clock", "set the clock, preferably with NTP", fmt.Errorf("the clock is %s behind the last audit entry", ahead.Round(time.Second)))
 		return
 	}
-	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
+	d.ok("clock", "the clock shows %s, which is later than the last audit entry", d.now.Local().Format(time.DateTime))
 }
 
 // proxies checks whether a site behind an https proxy on this machine is configured for it. Otherwise all visitors share one address and
@@ -286,14 +286,14 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		d.warning("proxies", "set serve.trusted_proxies to the address of the proxy, such as 127.0.0.1",
-			"people reach the site over https, but it listens only on this machine, so there is a proxy in between; serve.trusted_proxies is empty, so all visitors share the limits of one address")
+			"people reach the site over https, but it listens only on this machine, so there is a proxy in between; serve.trusted_proxies is empty, so all visitors share the limits of a single address")
 	}
 }
 
 // panics looks for requests or other work that panicked. Each panic is a bug, and the next one may do more harm.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
-		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack",
+		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack traces",
 			"%d panics in requests, checks, intakes, batches or fingerprint sets since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
 			served.Panicked.Local().Format(time.DateTime))
 	}
@@ -334,7 +334,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 		return
 	}
 	_ = lock.Close() // no work was done while holding it
-	d.skipped("serve", "the site is not served")
+	d.skipped("serve", "the server is not running")
 }
 
 // ready asks a serving process whether it is ready.
@@ -359,11 +359,11 @@ func ready(ctx context.Context, address string) error {
 
 func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.Status) {
 	if c.Cluster.Coordinator != "" && served == nil {
-		d.skipped("index", "one of several machines; its server is not running")
+		d.skipped("index", "this machine is one of several, and its server is not running")
 		return
 	}
 	if c.Cluster.Coordinator == "" && instance.HoldsShards(d.dir) {
-		d.warning("index", "found the cluster again with concordat cluster init", "it came from a backup of a site of several machines")
+		d.warning("index", "create the cluster again with concordat cluster init", "the index was restored from a backup of a cluster")
 		return
 	}
 	st := &instance.IndexState{}
@@ -388,21 +388,21 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	case errors.Is(err, concordat.ErrLocked):
 		d.skipped("index", "another concordat process is using the site")
 	case errors.Is(err, concordat.ErrCorrupt) && d.broken("store"):
-		d.skipped("index", "without the store it cannot be compared with the catalogue")
+		d.skipped("index", "the index cannot be compared with the catalogue without the store")
 	case errors.Is(err, concordat.ErrScheme):
-		d.fault("index", "put "+instance.IndexKeyName+" back, or run concordat reindex", err)
+		d.fault("index", "restore "+instance.IndexKeyName+", or run concordat reindex", err)
 	case err != nil:
 		d.fault("index", "restore the site from a backup (concordat restore); if only the index is damaged, move it away and add the documents again", err)
 	case st.Fault != "":
 		d.fault("index", "restore the site from a backup: concordat restore", errors.New(st.Fault))
 	case st.Missing > 0:
 		d.fault("index", "add these documents again from their files, or restore the site from a backup",
-			fmt.Errorf("%d documents of the catalogue are not in the index: %s", st.Missing, strings.Join(st.Some, ", ")))
+			fmt.Errorf("%d documents in the catalogue are missing from the index: %s", st.Missing, strings.Join(st.Some, ", ")))
 	case st.Extra > 0:
 		d.warning("index", "add these documents again, or delete them with concordat delete: an addition or a deletion was interrupted",
-			"%d documents of the index are not in the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
+			"%d documents in the index are missing from the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
 	default:
-		d.ok("index", "%d documents, as in the catalogue; %d sentences", st.Documents, st.Sentences)
+		d.ok("index", "%d documents, the same as in the catalogue; %d sentences", st.Documents, st.Sentences)
 	}
 	if err == nil {
 		d.meaning(st)
@@ -411,16 +411,16 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 
 // meaning reports whether a reindex must be started or completed.
 func (d *doctor) meaning(st *instance.IndexState) {
-	const command = "run concordat reindex: it continues an interrupted run, while the site is served"
+	const command = "run concordat reindex, which works while the server is running and continues an interrupted run"
 	switch {
 	case st.Disagree != "":
-		d.warning("meaning", "follow the advice given there, then run concordat reindex", "%s", st.Disagree)
+		d.warning("meaning", "follow the advice in the message, then run concordat reindex", "%s", st.Disagree)
 	case st.MayLack > 0:
-		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, %d have superfluous ones",
+		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, and %d have superfluous cells",
 			st.Lacking, st.MayLack, st.Superfluous)
 	case st.Lacking+st.Superfluous > 0:
-		d.warning("meaning", command, "%d documents lack cells of meaning, %d have superfluous ones", st.Lacking, st.Superfluous)
+		d.warning("meaning", command, "%d documents lack cells of meaning, and %d have superfluous cells", st.Lacking, st.Superfluous)
 	default:
-		d.ok("meaning", "every document has the cells of meaning that it should")
+		d.ok("meaning", "every document has exactly the cells of meaning that it should have")
 	}
 }

@@ -134,7 +134,7 @@ func TestDoctor(t *testing.T) {
 			data string) {
 			must(t, os.Remove(filepath.Join(data, instance.IndexKeyName)))
 		}},
-		"changed original": {"originals", findingFault, "is not what was submitted", "",
+		"changed original": {"originals", findingFault, "differs from the submitted file", "",
 			func(t *testing.T, data string) { flip(t, filepath.Join(data, instance.OriginalsName, "*", "*", "*")) }},
 		"missing document": {"index", findingFault, "l/ghost", "", func(t *testing.T, data string) {
 			editStore(t, data, nil, func(db *store.DB) error {

@@ -248,7 +248,7 @@ func TestReindexJoined(t *testing.T) {
 		dry := b.dry()
 		return dry["lacking"] == float64(joinedDocuments+1) && dry["superfluous"] == 1.0 && dry["bare"] == 0.0
 	})
-	s.finding(c, findingWarning, fmt.Sprintf("%d documents lack cells of meaning, 1 have", joinedDocuments+1))
+	s.finding(c, findingWarning, fmt.Sprintf("%d documents lack cells of meaning, and 1 have", joinedDocuments+1))
 
 	left := joinedDocuments + 2
 	stopped := func(what string, r *joinedReindex) {
