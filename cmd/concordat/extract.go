@@ -14,7 +14,7 @@ import (
 
 func (a *app) extractCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "extract PATH...", Short: "Print the text of files and report what could not be read", Args: cobra.MinimumNArgs(1),
+		Use: "extract PATH...", Short: "Print the text of files, and report unreadable content", Args: cobra.MinimumNArgs(1),
 		Long: `Extract prints the text that a check would see. With --json it prints one line for every file and
 every member of an archive: path, format, encoding, status (text, partial or error), text, flags.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

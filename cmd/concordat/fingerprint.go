@@ -49,7 +49,7 @@ digits of the fingerprint, and the text. It needs no site.`,
 		},
 	}
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
-	c.Flags().BoolVar(&asked, "asked", false, "instead, print the sentences that a check would ask about")
+	c.Flags().BoolVar(&asked, "asked", false, "print the sentences that a check would look up, instead of those that an index would hold")
 	return c
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 func inboxCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "inbox", Short: "Show what other programs sent by COAR Notify, and the answers", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "inbox", Short: "Show COAR Notify notifications from other programs, and the site's answers", Args: cobra.NoArgs,
 		Long: `Repositories and journals send requests for checks to the inbox of the site, which concordat serve answers.
 These commands show requests and answers, and resend answers that could not be delivered. doc/neighbours.md has the details.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -36,7 +36,7 @@ func inboxList(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List notifications with their answers, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if state != "" && !slices.Contains(store.NotificationStates, store.NotificationState(state)) {
-				return cli.Usagef("--state %s: want one of %v", state, store.NotificationStates)
+				return cli.Usagef("--state %s: must be one of %v", state, store.NotificationStates)
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				for before := int64(0); ; {
@@ -56,13 +56,13 @@ func inboxList(a *app) *cobra.Command {
 				}
 			})
 		}}
-	c.Flags().StringVar(&state, "state", "", "only those in this state, such as failed or refused")
+	c.Flags().StringVar(&state, "state", "", "list only notifications in this state, such as failed or refused")
 	var states []string
 	for _, s := range store.NotificationStates {
 		states = append(states, string(s))
 	}
 	c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVar(&dead, "dead", false, "only those with an answer that could not be delivered")
+	c.Flags().BoolVar(&dead, "dead", false, "list only notifications with an answer that could not be delivered")
 	return c
 }
 
@@ -89,12 +89,12 @@ func inboxShow(a *app) *cobra.Command {
 			})
 		}}
 	c.ValidArgsFunction = completeNotifications(a)
-	c.Flags().BoolVar(&received, "received", false, "print the notification as it was received, in JSON-LD")
+	c.Flags().BoolVar(&received, "received", false, "print the notification as received, in JSON-LD")
 	return c
 }
 
 func inboxReplay(a *app) *cobra.Command {
-	return &cobra.Command{Use: "replay ID", Short: "Resend the answers that could not be delivered", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "replay ID", Short: "Resend answers to a notification that could not be delivered", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeNotifications(a),
 		Long: `Replay resends, in order, the answers to a notification that could not be delivered, and retries them for three days.
 The server sends them; if it is not running, it does so once it starts.`,
@@ -112,7 +112,7 @@ The server sends them; if it is not running, it does so once it starts.`,
 					return tx.Audit.Note(cmd.Context(), cli.Operator(), "notification_replayed", map[string]any{"id": n.ID})
 				})
 				if err == nil && sent == 0 {
-					err = fmt.Errorf("notification %s has no undelivered answer", args[0])
+					err = fmt.Errorf("notification %s has no undelivered answers", args[0])
 				}
 				if err != nil {
 					return err
@@ -124,7 +124,7 @@ The server sends them; if it is not running, it does so once it starts.`,
 				if a.JSON {
 					return printNotification(cmd.Context(), a, o, n, false)
 				}
-				a.Say("%s to %s", report.Plural(int(sent), "answer is sent again", "answers are sent again"), n.Inbox)
+				a.Say("%s to %s", report.Plural(int(sent), "answer will be resent", "answers will be resent"), n.Inbox)
 				return nil
 			})
 		}}
@@ -154,7 +154,7 @@ var controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}]`)
 func notificationOf(ctx context.Context, db *store.DB, id string) (store.Notification, error) {
 	n, err := db.Notifications.Notification(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
-		err = cli.Usagef("no notification %s; see concordat inbox list", id)
+		err = cli.Usagef("notification %s not found; see concordat inbox list", id)
 	}
 	return n, err
 }

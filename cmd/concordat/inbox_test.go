@@ -58,7 +58,7 @@ func TestInbox(t *testing.T) {
 			t.Errorf("%v:\n%s", args, out)
 		}
 	}
-	if _, said := output(t, 2, data, "inbox", "list", "--state", "lost"); !strings.Contains(said, "want one of [fetching") {
+	if _, said := output(t, 2, data, "inbox", "list", "--state", "lost"); !strings.Contains(said, "must be one of [fetching") {
 		t.Errorf("said %q", said)
 	}
 	var v view.Notification
@@ -84,7 +84,7 @@ func TestInbox(t *testing.T) {
 	if v := show("replay", "one"); v.Dead() || v.Answers[0].State != store.DeliveryPending || time.Until(v.Answers[0].Due) > time.Minute {
 		t.Errorf("got %+v", v)
 	}
-	if _, said := output(t, 1, data, "inbox", "replay", "two"); !strings.Contains(said, "has no undelivered answer") {
+	if _, said := output(t, 1, data, "inbox", "replay", "two"); !strings.Contains(said, "has no undelivered answers") {
 		t.Errorf("said %q", said)
 	}
 	if out, _ := output(t, 0, data, "__complete", "inbox", "replay", ""); !strings.HasPrefix(out, "two\none\n") {
@@ -93,7 +93,7 @@ func TestInbox(t *testing.T) {
 	if out, _ := output(t, 0, data, "__complete", "inbox", "list", "--state", ""); !strings.HasPrefix(out, "fetching\nchecking\n") {
 		t.Errorf("completed %q", out)
 	}
-	if _, said := output(t, 2, data, "inbox", "show", "three"); !strings.Contains(said, "no notification three; see concordat inbox list") {
+	if _, said := output(t, 2, data, "inbox", "show", "three"); !strings.Contains(said, "notification three not found; see concordat inbox list") {
 		t.Errorf("said %q", said)
 	}
 	if out, _ := output(t, 0, data, "audit", "show"); strings.Count(out, "notification_replayed") != 1 {

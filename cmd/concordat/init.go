@@ -30,7 +30,7 @@ func (a *app) initCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if a.Data != "" && a.Data != args[0] {
-					return cli.Usagef("init %s contradicts --data %s", args[0], a.Data)
+					return cli.Usagef("init %s and --data %s name different folders", args[0], a.Data)
 				}
 				a.Data = args[0]
 			}
@@ -38,7 +38,7 @@ func (a *app) initCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&id, "site", "", "identity of the site (default: random)")
-	c.Flags().StringVar(&title, "title", "", "name of the site for people")
+	c.Flags().StringVar(&title, "title", "", "display name of the site")
 	c.Flags().StringVar(&database, "store", "",
 		"keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
 	c.Flags().BoolVar(&public, "public", false, "compute fingerprints without a site key, comparable with other implementations")
@@ -58,7 +58,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		id = instance.RandomSite()
 	}
 	if !siteName.MatchString(id) {
-		return cli.Usagef("--site %q: want lower-case letters, digits and . _ - after the first, at most 63", id)
+		return cli.Usagef("--site %q: must be at most 63 lower-case letters, digits and . _ -, beginning with a letter or digit", id)
 	}
 	entries, err := os.ReadDir(dir)
 	absent := errors.Is(err, os.ErrNotExist)
@@ -66,7 +66,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		return err
 	}
 	if len(entries) > 0 {
-		return cli.Usagef("%s is not empty: a site needs an empty folder", dir)
+		return cli.Usagef("%s is not empty: a site must be created in an empty folder", dir)
 	}
 	p, err := instance.Create(ctx, dir, id, title, scheme, database, public)
 	if _, made := os.Stat(filepath.Join(dir, instance.StoreName)); err != nil && errors.Is(made, os.ErrNotExist) {
@@ -81,13 +81,13 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		return err
 	}
 	if err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { _, err := o.EnsureKeys(ctx); return err }); err != nil {
-		return fmt.Errorf("make the keys of site %s: %w", id, err)
+		return fmt.Errorf("cannot create keys for site %s: %w", id, err)
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"site": id, "dir": dir, "scheme": p.Scheme()})
 	}
-	a.Say("site %s is in %s", id, dir)
-	a.Say("reports are signed with its keys; keep a copy of the root key elsewhere: concordat site key export-root FILE --keep")
+	a.Say("created site %s in %s", id, dir)
+	a.Say("reports are signed with the site's keys; keep a copy of the root key elsewhere with concordat site key export-root FILE --keep")
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (a *app) printLibrary(o *instance.Instance, l store.Library) error {
 		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
 	}
 	if l.Policy.Central > 0 {
-		extra += fmt.Sprintf("  policy of the cluster, version %d", l.Policy.Central)
+		extra += fmt.Sprintf("  cluster policy version %d", l.Policy.Central)
 	}
 	if l.Policy.Template != "" {
 		extra += "  template " + l.Policy.Template

@@ -40,7 +40,7 @@ func (a *app) libraryCommand() *cobra.Command {
 			})
 		},
 	}
-	create.Flags().StringVar(&title, "title", "", "name for people")
+	create.Flags().StringVar(&title, "title", "", "display name of the library")
 	list := &cobra.Command{
 		Use: "list", Short: "List the libraries", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

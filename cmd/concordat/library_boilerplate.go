@@ -14,14 +14,14 @@ import (
 
 func (a *app) libraryBoilerplate() *cobra.Command {
 	var least, most int
-	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List sentences that many documents of a library repeat",
+	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List sentences that occur in many documents of a library",
 		Args: cobra.ExactArgs(1),
 		Long: `Boilerplate lists sentences that at least --least documents of a library contain, as the fingerprint scheme
 divides them, most frequent first, with the number of documents and one example. Reports show wording found in
 more than --common-above documents as common wording, which does not count.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if least < 2 || most < 1 {
-				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
+				return cli.Usagef("--least %d, --most %d: --least must be at least 2, and --most at least 1", least, most)
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])

@@ -27,7 +27,7 @@ func (a *app) wording(ctx context.Context, o *instance.Instance, path string) (s
 	}
 	text := strings.TrimSpace(out.String())
 	if text == "" || len(text) > store.MaxTemplate {
-		return "", cli.Usagef("template %s: %d bytes of text, want 1 to %d", path, len(text), store.MaxTemplate)
+		return "", cli.Usagef("template %s: text is %d bytes long, but must be between 1 and %d", path, len(text), store.MaxTemplate)
 	}
 	return text, nil
 }

@@ -31,14 +31,14 @@ func (a *app) librarySet() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.title, "title", "", "name for people")
+	fl.StringVar(&f.title, "title", "", "display name of the library")
 	fl.IntVar(&f.keepDays, "keep-days", 0, "days after which a document is deleted permanently; 0: never")
-	fl.StringVar(&f.embargo, "embargo", "", "date (YYYY-MM-DD) before which partners get no answer; empty: none")
+	fl.StringVar(&f.embargo, "embargo", "", "date (YYYY-MM-DD) before which partners get no answers from the library; empty: none")
 	fl.StringVar(&f.expires, "expires", "", "date (YYYY-MM-DD) from which the library is no longer searched; empty: never")
-	fl.StringVar(&f.forward, "forward", "", "sentences that its checks ask partners about: unmatched, all or none; empty: the site's setting")
-	fl.StringVar(&f.template, "template", "", "section template of its documents, and of submissions checked only against it; empty: none")
+	fl.StringVar(&f.forward, "forward", "", "sentences to ask partners about in checks against the library: unmatched, all or none; empty: the site's setting")
+	fl.StringVar(&f.template, "template", "", "section template for documents of the library, and for submissions checked only against it; empty: none")
 	fl.StringVar(&f.meaning, "meaning", "",
-		"index its documents by meaning: on (if meaning.index is on) or off; concordat reindex applies this to existing documents")
+		"index the library's documents by meaning: on (if meaning.index is on) or off; concordat reindex applies this to existing documents")
 	c.RegisterFlagCompletionFunc("meaning", cobra.FixedCompletions([]string{"on", store.MeaningOff}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

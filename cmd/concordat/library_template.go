@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) libraryTemplate() *cobra.Command {
-	c := &cobra.Command{Use: "template", Short: "Register wording that a library never counts, or always counts", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "template", Short: "Register template wording, which a library either never counts or always counts", Args: cobra.NoArgs,
 		Long: `Template registers files with wording that a library hands out: the form of a call, a cover page, a declaration.
 Reports show it in submissions as template wording, which does not count unless check or report is given
 --count-templates.
@@ -25,7 +25,7 @@ With set --counts, the wording counts in every check against the library, even i
 contain it that a person would otherwise have to decide.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var counts bool
-	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name",
+	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files as templates, replacing templates of the same name",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
@@ -48,8 +48,8 @@ contain it that a person would otherwise have to decide.`,
 				return nil
 			})
 		}}
-	set.Flags().BoolVar(&counts, "counts", false, "count the wording, even if many documents of the library contain it")
-	show := &cobra.Command{Use: "show LIBRARY [NAME]", Short: "List the templates, or print the text of one", Args: cobra.RangeArgs(1, 2),
+	set.Flags().BoolVar(&counts, "counts", false, "always count the wording, even if many documents of the library contain it")
+	show := &cobra.Command{Use: "show LIBRARY [NAME]", Short: "List a library's templates, or print the text of one template", Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				return a.showTemplates(cmd.Context(), o, l.ID, args[1:])
@@ -69,7 +69,7 @@ contain it that a person would otherwise have to decide.`,
 				if a.JSON {
 					return a.Line(map[string]any{"library": l.ID, "template": name, "removed": true})
 				}
-				a.Say("removed template %s of %s", name, l.ID)
+				a.Say("removed template %s from library %s", name, l.ID)
 				return nil
 			})
 		}}

@@ -30,9 +30,9 @@ concordat serve repeats it and names new sources.`,
 					every, on)
 			})
 		}}
-	set.Flags().IntVar(&every, "every", 0, "days between repetitions; 0: once, on the day of --on")
-	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after --every days)")
-	list := &cobra.Command{Use: "list", Short: "List repeated checks and batches, and what is new", Args: cobra.NoArgs,
+	set.Flags().IntVar(&every, "every", 0, "days between repetitions; 0: repeat once, on the date given by --on")
+	set.Flags().StringVar(&on, "on", "", "date of the first repetition, YYYY-MM-DD (default: after --every days)")
+	list := &cobra.Command{Use: "list", Short: "List repeated checks and batches, with the new sources found", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listRechecks(cmd.Context(), o) })
 		}}
@@ -62,7 +62,7 @@ func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, 
 		}
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		err = cli.Usagef("no batch or check with findings is called %s; see concordat batch list and concordat report list", id)
+		err = cli.Usagef("no batch or finished check has the ID %s; see concordat batch list and concordat report list", id)
 	}
 	return "", err
 }

@@ -50,7 +50,7 @@ and programs that make the same cells; otherwise, reindex names the nodes that d
 			return a.With(ctx, instance.Locked, func(o *instance.Instance) error { return a.reindex(ctx, o, dryRun) })
 		},
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show how many documents would be recomputed")
 	return c
 }
 
@@ -59,7 +59,7 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 		return a.reindexNode(ctx, o, dryRun)
 	}
 	if instance.HoldsShards(o.Dir) {
-		return cli.Usagef("the index came from a backup of a site of several machines: found the cluster again with concordat cluster init")
+		return cli.Usagef("the index was restored from a backup of a cluster: create the cluster again with concordat cluster init")
 	}
 	if err := instance.FinishReindex(o.Dir); err != nil {
 		return err

@@ -25,7 +25,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Site.Scheme()
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
-			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since nodes with different schemes cannot answer the same question: %w",
+			return fmt.Errorf("nodes %s are running: stop concordat serve on every machine, because nodes with different schemes cannot work together: %w",
 				clustering.NodeNames(live), concordat.ErrLocked)
 		}
 		dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
@@ -40,7 +40,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 			}
 		}
 		if dry {
-			a.Say("would recompute the copies of shards %s in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
+			a.Say("would recompute the copies of shards %s with scheme %s; the cluster uses scheme %s", strings.Join(old, ", "), next, l.Scheme)
 			return a.TellJSON(map[string]any{"shards": old, "from": l.Scheme, "to": next, "dry_run": true})
 		}
 		documents, err := a.reindexCopies(ctx, o, dir)
@@ -54,8 +54,8 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 			return err
 		}
 		a.Say("%d documents in %d copies on this machine are indexed with scheme %s", documents, len(cluster.Copies(dir)), next)
-		a.Say("do the same on every other machine before it is started, with the same scheme in its configuration")
-		a.Say("cells of meaning are added and removed only while a node runs on this machine: start concordat serve, then repeat the command")
+		a.Say("before you start the other machines, set the same scheme in their configuration and run concordat reindex on each of them")
+		a.Say("cells of meaning can be updated only while a node runs on this machine: start concordat serve, then repeat the command")
 		return a.TellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
 	})
 }
@@ -97,7 +97,7 @@ func changeScheme(ctx context.Context, w *instance.Observer, next concordat.Sche
 			return nil
 		}
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); len(live) > 0 {
-			return fmt.Errorf("nodes %s have been started: stop them and repeat the command: %w", clustering.NodeNames(live),
+			return fmt.Errorf("nodes %s have been started: stop these nodes and repeat the command: %w", clustering.NodeNames(live),
 				concordat.ErrLocked)
 		}
 		l.Scheme = next

@@ -93,7 +93,7 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 		r.all += l.Documents
 	}
 	if dryRun {
-		a.Say("would recompute %d documents in scheme %s; %d of them are done", r.all, o.Site.Scheme(), at.Made)
+		a.Say("would recompute %d documents with scheme %s; %d of these documents are already done", r.all, o.Site.Scheme(), at.Made)
 		return a.TellJSON(map[string]any{"documents": r.all, "made": at.Made, "from": o.Site.Scheme(), "to": o.Site.Scheme(), "dry_run": true})
 	}
 	if at.Made > 0 {
@@ -110,10 +110,10 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 		return err
 	}
 	if dryRun {
-		r.a.Say("would recompute %d documents: %d lack cells of meaning, %d have superfluous ones", u.Lacking+u.Superfluous,
+		r.a.Say("would recompute %d documents: %d lack cells of meaning, and %d have superfluous cells", u.Lacking+u.Superfluous,
 			u.Lacking, u.Superfluous)
 		if u.Bare > 0 {
-			r.a.Say("would examine %d documents that have no cells and may have no sentence of prose", u.Bare)
+			r.a.Say("would examine %d documents without cells of meaning, which may contain no prose", u.Bare)
 		}
 		return r.a.TellJSON(map[string]any{"documents": u.Lacking + u.Superfluous, "lacking": u.Lacking, "superfluous": u.Superfluous,
 			"bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})
@@ -132,7 +132,7 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[instance.UnfitDocumen
 	defer b.Done()
 	b.Add(r.before)
 	stopped := func(err error) error {
-		return fmt.Errorf("%d documents are recomputed; repeat the command to continue: %w", r.made, err)
+		return fmt.Errorf("stopped after recomputing %d documents; repeat the command to continue: %w", r.made, err)
 	}
 	for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, r.o, b) }) {
 		if batch.err == nil {

@@ -55,7 +55,7 @@ federations, because two sites with one identity would contradict each other.`,
 		},
 	}
 	c.Flags().StringVar(&to, "store", "",
-		"empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: the backup's configuration)")
+		"where to keep the store: an empty database, as postgres://USER@HOST/DATABASE, or file (default: as in the backup's configuration)")
 	open.add(c)
 	c.Flags().BoolVar(&asNew, "as-new-site", false, "restore as another site, without keys, partners and federations")
 	return c
@@ -63,7 +63,7 @@ federations, because two sites with one identity would contradict each other.`,
 
 func (a *app) restore(ctx context.Context, from, to string, asNew bool, open openFlags) error {
 	if to != "" && to != inFile && !store.IsURL(to) {
-		return cli.Usagef("--store %s: want file, or an address such as postgres://user@host/database", to)
+		return cli.Usagef("--store %s: must be file, or an address such as postgres://user@host/database", to)
 	}
 	dir, err := a.Dir()
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool, open ope
 		return err
 	}
 	if left, _, err := instance.FreeSpace(dir); err != nil || left < b.Manifest.Bytes {
-		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB; %s has %d MiB", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir,
+		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB, but %s has only %d MiB free", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir,
 			left>>20))
 	}
 	lock, err := instance.LockIndex(dir)
@@ -113,7 +113,7 @@ func restorePlace(dir, state string) error {
 	case err == nil && strings.TrimSpace(string(b)) == state:
 		return nil
 	case err == nil:
-		return cli.Usagef("%s contains an unfinished restore of another backup: empty it", dir)
+		return cli.Usagef("%s contains an unfinished restore of another backup: empty the folder first", dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -123,7 +123,7 @@ func restorePlace(dir, state string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != "lost+found" {
-			return cli.Usagef("%s is not empty (%s): a restore never overwrites anything", dir, e.Name())
+			return cli.Usagef("%s is not empty (it contains %s): a restore never overwrites anything", dir, e.Name())
 		}
 	}
 	return os.WriteFile(marker, []byte(state+"\n"), 0o600)
@@ -171,7 +171,7 @@ func (r *restoring) configure() error {
 	path := filepath.Join(r.beside(), instance.ConfigName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the backup holds no %s", concordat.ErrCorrupt, instance.ConfigName)
+		return fmt.Errorf("%w: the backup is missing %s", concordat.ErrCorrupt, instance.ConfigName)
 	}
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 		}
 		_, err := from.CopyTo(ctx, to, store.Copy{NoFiles: true})
 		if errors.Is(err, concordat.ErrExists) {
-			return cli.Usagef("%s is not empty: a restore never overwrites anything; make an empty database, or name another place with --store: %w", store.Redacted(c.Store.URL), err)
+			return cli.Usagef("%s is not empty: a restore never overwrites anything; create an empty database, or name another database with --store: %w", store.Redacted(c.Store.URL), err)
 		}
 		if err != nil {
 			return err
@@ -342,23 +342,23 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 			"as_new_site": asNew, "shards": m.Shards, "missing": append([]string{}, missing...)})
 	}
 	made := m.Made.Local().Format(time.DateTime)
-	a.Say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
-	a.Say("ended: sessions, password links, open invitations. Everyone must sign in again.")
-	a.Say("restored, even if they were removed after %s: accounts, tokens of programs, partners, documents and checks.", made)
-	a.Say("Look through People, Partners and Deletions before you start the server, and delete again what had been deleted.")
+	a.Say("restored site %s in %s to its state on %s, with %d documents", m.Site, dir, made, m.Documents)
+	a.Say("All sessions, password links and open invitations have ended; everyone must sign in again.")
+	a.Say("Everything that was removed after %s has been restored: accounts, tokens of programs, partners, documents and checks.", made)
+	a.Say("Before you start the server, look through People, Partners and Deletions, and delete again everything that was deleted before.")
 	switch {
 	case asNew:
-		a.Say("the site has no identity for partners: make one with concordat site key init")
+		a.Say("the site has no identity for partners: create an identity with concordat site key init")
 	default:
-		a.Say("tell your partners: restored to %s, the audit continues from entry %d; later entries that they have seen are lost.", made, m.Audit.Seq)
-		a.Say("run concordat mirror sync to fetch the mirrors again; partners' requests from before this moment are refused once.")
+		a.Say("Tell your partners that the site was restored to %s: its audit continues from entry %d, and later entries that partners have seen are lost.", made, m.Audit.Seq)
+		a.Say("Run concordat mirror sync to fetch the mirrors again. Requests that partners made before this moment will be refused once.")
 	}
 	for _, name := range missing {
-		a.Say("the backup was made without keys: put %s into %s, if the site had one", name, dir)
+		a.Say("the backup was made without keys: copy %s into %s, if the site had this file", name, dir)
 	}
 	if m.Shards > 0 {
-		a.Say("this machine holds all %d shards: found the cluster again with concordat cluster init, start concordat serve, let the others join and run concordat cluster balance", m.Shards)
+		a.Say("this machine holds all %d shards: create the cluster again with concordat cluster init, start concordat serve, let the other machines join, and run concordat cluster balance", m.Shards)
 	}
-	a.Say("check it with concordat doctor")
+	a.Say("check the restored site with concordat doctor")
 	return nil
 }

@@ -34,7 +34,7 @@ through the serving process. Stop the site only to change the scheme with concor
 			}
 			return a.With(cmd.Context(), instance.Serve, func(o *instance.Instance) error {
 				if o.Remote != nil {
-					return fmt.Errorf("site %s: %w: it is already being served", o.Dir, concordat.ErrLocked)
+					return fmt.Errorf("site %s: %w: the site is already being served", o.Dir, concordat.ErrLocked)
 				}
 				if listen != "" {
 					o.Config.Serve.Listen = listen
@@ -44,10 +44,10 @@ through the serving process. Stop the site only to change the scheme with concor
 			})
 		},
 	}
-	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
-	c.Flags().StringVar(&title, "title", "", "title of a site that is created")
+	c.Flags().StringVar(&listen, "listen", "", "address at which to serve the pages (default: configuration)")
+	c.Flags().StringVar(&title, "title", "", "title of the site, if one is created")
 	c.Flags().BoolVar(&a.Supervised, "supervised", false,
-		"a service manager restarts the process whenever it ends (assumed under systemd and in containers)")
+		"assume that a service manager restarts the process whenever it exits (the default under systemd and in containers)")
 	c.Flags().BoolVar(&noCreate, "no-create", false, "fail if there is no site, instead of creating one")
 	return c
 }
@@ -62,7 +62,7 @@ func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 				a.Say("serving site %s at http://%s/", st.Site, st.Listen)
 			}
 			if first != "" { // a secret, so print it to the terminal, not to the log
-				fmt.Fprintf(a.Stderr, "create the first administrator, within a day, at http://%s%s\n", st.Listen, first)
+				fmt.Fprintf(a.Stderr, "to create the first administrator, open http://%s%s within a day\n", st.Listen, first)
 			}
 			return err
 		}})

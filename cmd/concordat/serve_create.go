@@ -50,11 +50,11 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 			if instance.HoldsPart(dir) {
 				return instance.AbsentSite(dir)
 			}
-			return cli.Usagef("%s contains no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
+			return cli.Usagef("%s contains no site and is not empty (it contains %s): name another folder with --data, or empty this folder", dir, e.Name())
 		}
 	}
 	if _, err := instance.Create(ctx, dir, instance.RandomSite(), title, profile.Natural, "", false); err != nil {
-		return fmt.Errorf("create a site in %s: %w", dir, err)
+		return fmt.Errorf("cannot create a site in %s: %w", dir, err)
 	}
 	err = a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		err := o.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: firstLibrary, Title: "Documents", Created: time.Now()})
@@ -62,7 +62,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 			err = nil
 		}
 		if err == nil {
-			a.Say("created site %s in %s, with an empty library %s", o.Site.ID(), dir, firstLibrary)
+			a.Say("created site %s in %s, with an empty library named %s", o.Site.ID(), dir, firstLibrary)
 		}
 		return err
 	})

@@ -35,8 +35,8 @@ changed.`,
 			return a.With(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
 		},
 	}
-	move.Flags().StringVar(&to, "to", "", "address of a PostgreSQL database, or file")
-	move.Flags().BoolVar(&filesOnly, "files-only", false, "the tables are copied: continue with the submitted files")
+	move.Flags().StringVar(&to, "to", "", "where to copy the store: the address of a PostgreSQL database, or file")
+	move.Flags().BoolVar(&filesOnly, "files-only", false, "copy only the submitted files, after an earlier run has copied the tables")
 	status := &cobra.Command{
 		Use: "status", Short: "Show the store's database, its size, and risky settings", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -94,15 +94,15 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
-		return cli.Usagef("--to %s: the store is already there, or neither store is a file; copy from a file to a database, or back",
+		return cli.Usagef("--to %s: the store is already there, or neither store is a file; a store can be copied from a file to a database, or back",
 			store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""
 		if _, err := os.Stat(filepath.Join(o.Dir, instance.StoreName)); err == nil && !filesOnly {
-			return cli.Usagef("%s already exists: move it away", filepath.Join(o.Dir, instance.StoreName))
+			return cli.Usagef("%s already exists: move the file away", filepath.Join(o.Dir, instance.StoreName))
 		}
 	case !store.IsURL(to):
-		return cli.Usagef("--to %s: want file, or an address such as postgres://user@host/database", to)
+		return cli.Usagef("--to %s: must be file, or an address such as postgres://user@host/database", to)
 	default:
 		c.Store.URL = to
 	}
@@ -119,7 +119,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	}
 	n, err := copyFiles(ctx, o.Originals(), target.Originals(), o.Config.Extract.MaxInput)
 	if err != nil {
-		return fmt.Errorf("the tables and %d files are copied; continue with --files-only: %w", n, err)
+		return fmt.Errorf("copied all tables and %d files; run the command with --files-only to continue: %w", n, err)
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"files": n, "store": store.Redacted(to)})
@@ -159,7 +159,7 @@ func (a *app) copyTables(ctx context.Context, from, to *instance.Instance) error
 			}
 		}
 	}
-	a.Say("copied %d rows of %d tables, and compared them", rows, len(done))
+	a.Say("copied and compared %d rows of %d tables", rows, len(done))
 	return nil
 }
 
@@ -181,7 +181,7 @@ func copyFiles(ctx context.Context, from, to *store.Files, limit int64) (n int, 
 		}
 		got, _, err := to.Put(ctx, f, max(limit, info.Size()))
 		if err == nil && got != hash {
-			err = fmt.Errorf("file %s: %w: its content has hash %s", hash, concordat.ErrCorrupt, got)
+			err = fmt.Errorf("file %s: %w: the content has the hash %s", hash, concordat.ErrCorrupt, got)
 		}
 		n++
 		return err
