@@ -15,7 +15,7 @@ const stateTime = time.Second
 func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
 	n := s.o.Node
 	if n == nil {
-		writeJSON(w, http.StatusConflict, map[string]string{"error": "the site has one machine"})
+		writeJSON(w, http.StatusConflict, map[string]string{"error": "the site has only one machine"})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), stateTime)

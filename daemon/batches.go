@@ -29,7 +29,7 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 		},
 		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
 			if filepath.IsAbs(in.Place) {
-				return nil, fmt.Errorf("%s was not read before its command ended; repeat the concordat batch command to continue", in.Name)
+				return nil, fmt.Errorf("the concordat batch command ended before reading %s; repeat the command to continue", in.Name)
 			}
 			path, err := files.Fetch(ctx, in.Place)
 			if err != nil {

@@ -24,7 +24,7 @@ type Renewal struct {
 // renew renews the certificate that this process uses.
 func (s *Daemon) renew(ctx context.Context) (r Renewal, err error) {
 	if s.o.Node == nil {
-		return r, fmt.Errorf("this site is one machine: %w", concordat.ErrInvalid)
+		return r, fmt.Errorf("the site runs on a single machine: %w", concordat.ErrInvalid)
 	}
 	t := s.o.Trusted
 	v, _ := s.o.Node.View()

@@ -125,7 +125,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	defer signal.Stop(s.hangup)
 	made, err := o.EnsureKeys(ctx)
 	if err != nil {
-		return fmt.Errorf("make the site's keys: %w", err)
+		return fmt.Errorf("cannot create the site's keys: %w", err)
 	}
 	if made {
 		s.log.Info("keys made", "site", o.Site.ID())
@@ -256,7 +256,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 		defer cancel()
 		if err := h.Shutdown(late); err != nil {
-			return errors.Join(fmt.Errorf("calls were cut short: %w", err), h.Close())
+			return errors.Join(fmt.Errorf("requests in progress were interrupted: %w", err), h.Close())
 		}
 		return nil
 	})

@@ -59,7 +59,7 @@ func (j joining) Cards(ctx context.Context) (map[concordat.SiteID]partnerpages.P
 
 // errClosed is returned for operations that require the site to listen for partners.
 var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
-	Err: errors.New("this site does not listen for partners yet: enter the address at which partners reach it")}
+	Err: errors.New("this site does not listen for partners yet: enter the address at which partners can reach the site")}
 
 // client returns the client for communicating with partners.
 func (s *Daemon) client() (*partners.Client, error) {
@@ -81,7 +81,7 @@ func (j joining) SetAddress(ctx context.Context, by, address, listen string) err
 	var l net.Listener
 	if j.s.Partners.Load() == nil {
 		if j.s.o.Clustered() {
-			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen on each machine, and restart it")}
+			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen on each machine, and restart each machine's server")}
 		}
 		if l, err = listenAt(listen); err != nil {
 			return err
@@ -106,7 +106,7 @@ func partnerAddress(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" {
-		return "", &partners.RefusedError{Reason: partners.RefusedAddress, Err: instance.Usagef("address %q: want https://HOST:PORT", text)}
+		return "", &partners.RefusedError{Reason: partners.RefusedAddress, Err: instance.Usagef("address %q: must be in the form https://HOST:PORT", text)}
 	}
 	return text, nil
 }
@@ -131,7 +131,7 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	}
 	if !id.HasRoot() {
 		return &partners.RefusedError{Reason: partners.RefusedRoot,
-			Err: errors.New("the root key is kept elsewhere: concordat site card --url https://HOST:PORT --root FILE")}
+			Err: errors.New("the root key is kept elsewhere: run concordat site card --url https://HOST:PORT --root FILE")}
 	}
 	card, err := instance.OwnCard(ctx, s.o.Store, id)
 	if err != nil {

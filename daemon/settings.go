@@ -88,7 +88,7 @@ func (s *Daemon) set(ctx context.Context, values []view.Setting, notes ...store.
 	var to []instance.Setting
 	for _, v := range values {
 		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key && (k.Live || k.Alone) }) {
-			return fmt.Errorf("setting %s does not change while the site runs: %w", v.Key, concordat.ErrInvalid)
+			return fmt.Errorf("setting %s cannot be changed while the site runs: %w", v.Key, concordat.ErrInvalid)
 		}
 		to = append(to, instance.Setting{Key: v.Key, Value: v.Value})
 	}

@@ -14,7 +14,7 @@ func (s *Daemon) snapshot(w http.ResponseWriter, r *http.Request) {
 	var ask struct{ Folder string }
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask)
 	if err == nil && !filepath.IsAbs(ask.Folder) {
-		err = errors.New("want the absolute path of a folder")
+		err = errors.New("the folder must be an absolute path")
 	}
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})

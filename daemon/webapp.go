@@ -199,7 +199,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]pages.Partner,
 			return nil, err
 		default:
 			if err := json.Unmarshal([]byte(kept), &cat); err != nil {
-				return nil, fmt.Errorf("kept catalogue of %s: %w: %v", p.Site, concordat.ErrCorrupt, err)
+				return nil, fmt.Errorf("stored catalogue of site %s: %w: %v", p.Site, concordat.ErrCorrupt, err)
 			}
 		}
 		one.Libraries = cat.Libraries
