@@ -31,7 +31,7 @@ untouched; repeat the command.
 Backups are encrypted (age-encryption.org/v1), since they hold texts and the keys that identify the site. Either
 name recipients, in backup.recipients or with --recipient: age-keygen -pq creates an identity and prints its
 recipient. Or choose a passphrase: the first backup on a terminal asks for it, and later ones reuse it. This
-machine cannot read its own backups. Without the identity or the passphrase they cannot be opened: keep it where
+machine cannot read its own backups. Without the identity or the passphrase, no backup can be opened: keep it where
 it survives the loss of the machine.
 
 On a site of several machines, any node backs up all shards and the store as of a single moment. It leaves out its own
@@ -51,13 +51,13 @@ sync fetches them again.`,
 	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt the backup: anyone who can read it gets the site's texts and keys")
 	var verify openFlags
 	v := &cobra.Command{
-		Use: "verify DIR", Short: "Verify every byte of a backup against the backup's list of files", Args: cobra.ExactArgs(1),
-		Long: `Verify compares every byte with the backup's list. With the identity or passphrase of an encrypted backup, it
+		Use: "verify DIR", Short: "Verify every file of a backup against the backup's list of hashes", Args: cobra.ExactArgs(1),
+		Long: `Verify compares every file with the backup's list of hashes. With the identity or passphrase of an encrypted backup, it
 also opens every file and compares its contents.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0], verify) },
 	}
 	verify.add(v)
-	v.Flags().BoolVar(&verify.passphrase, "passphrase", false, "ask for the passphrase of the backup")
+	v.Flags().BoolVar(&verify.passphrase, "passphrase", false, "ask for the backup's passphrase")
 	c.AddCommand(v, &cobra.Command{
 		Use: "show DIR", Short: "Describe a backup", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -138,10 +138,10 @@ func (a *app) unlock(b *backup.Backup, f openFlags) error {
 			return instance.PassphraseFrom(path)
 		}
 		if !cli.IsTerminal(a.Stdin) {
-			return crypto.Secret{}, cli.Usagef("the backup needs a passphrase: name a file that contains the passphrase with --passphrase-file or $%s",
+			return crypto.Secret{}, cli.Usagef("the backup needs a passphrase: use --passphrase-file or $%s to name a file that contains the passphrase",
 				instance.BackupPassphraseVariable)
 		}
-		return a.AskPassphrase("passphrase of the backup: ")
+		return a.AskPassphrase("backup passphrase: ")
 	}
 	opener, found, err := instance.BackupIdentities(b, f.identity, ask)
 	if errors.Is(err, crypto.ErrPassphrase) {
@@ -151,7 +151,7 @@ func (a *app) unlock(b *backup.Backup, f openFlags) error {
 		return err
 	}
 	if !found {
-		return cli.Usagef("the backup is encrypted: name the identity file of one of its recipients with --identity or $%s",
+		return cli.Usagef("the backup is encrypted: use --identity or $%s to name the identity file of one of its recipients",
 			instance.BackupIdentityVariable)
 	}
 	if err = b.Unlock(opener); errors.Is(err, backup.ErrRecipient) {

@@ -45,14 +45,14 @@ func (a *app) batchCommand() *cobra.Command {
 		Short: "Compare the documents of a batch with one another and with the libraries",
 		Long: `Batch compares each file with every other, in any order, and with the libraries of this site. Both documents of
 a pair show each other in their reports. Pairs that reach --threshold form clusters. The overview page, tables
-and reports go to the folder --out.
+and reports go to the folder named by --out.
 
 Pairs by the same author or group, and pairs of a draft and its final version, are shown but do not count. Declare
 them in a manifest: a table (CSV or tab-separated) whose first line names its columns: file and any of title,
 author, group, draft_of and date. See concordat batch lineage and concordat batch pair.
 
 After an interruption, repeat the command to continue. Unreadable files are reported with a reason, and the
-rest continues (exit code 3).`,
+batch continues without them (exit code 3).`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && f.resume == "" {
 				return errors.New("name at least one file or folder")
@@ -82,7 +82,7 @@ rest continues (exit code 3).`,
 	fl.IntVar(&f.candidates, "candidates", 0,
 		"maximum number of documents to compare word by word with each document of the batch (default 200)")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but misses more edited text")
-	fl.Float64Var(&f.threshold, "threshold", 0, "list pairs that share at least this part of either document (default: configuration, 0.3)")
+	fl.Float64Var(&f.threshold, "threshold", 0, "list pairs that have at least this share of either document in common (default: configuration, 0.3)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for paraphrased passages, which are not counted in the shares (default: configuration)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if the share of a counted pair, or of one of its sections, reaches this value")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with status 5 if a partner or shard did not answer")

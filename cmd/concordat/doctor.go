@@ -186,7 +186,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		return ctx.Err()
 	})
 	if err != nil {
-		d.fault("store", "restore the site from a backup: concordat restore", err)
+		d.fault("store", "restore the site from a backup with concordat restore", err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -93,7 +93,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 		d.warning("nodes", "start these nodes, or remove them with concordat cluster drain NODE --wait and concordat cluster remove NODE",
 			"%d of %d nodes are away: %s", len(away), len(l.Members), strings.Join(away, ", "))
 	case len(versions) > 1:
-		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "the nodes run different versions of the program: %s",
+		d.warning("nodes", "finish the upgrade with concordat cluster upgrade", "the nodes run different versions of the program: %s",
 			strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 	case !authority:
 		d.warning("nodes", "copy ca-key.pem into the cluster folder of a node and restart that node",
@@ -121,7 +121,7 @@ func (d *doctor) asides(ctx context.Context, w *instance.Observer, t *cluster.Tr
 		}
 	}
 	if len(all) > 0 {
-		d.fault("put aside", "to restore these documents, run concordat cluster salvage on the nodes named",
+		d.fault("put aside", "to restore these documents, run concordat cluster salvage on the nodes that hold the copies",
 			fmt.Errorf("shard copies that the cluster replaced may contain documents that the site is missing: %s", strings.Join(all, "; ")))
 	}
 }

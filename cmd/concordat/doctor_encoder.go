@@ -18,7 +18,7 @@ import (
 func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 	e, err := instance.NewEncoder(d.dir, c, slog.New(slog.DiscardHandler))
 	if err != nil {
-		d.fault("encoder", "correct meaning.encoder", err)
+		d.fault("encoder", "correct the value of meaning.encoder", err)
 		return
 	}
 	if e == nil {
@@ -33,8 +33,8 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		}()
 	}
 	if where := e.Where(); where != "" {
-		d.warning("encoder_text", "run the encoder on this machine if texts must not leave it",
-			"sentences of submissions and documents go to %s, as meaning.encoder.allow_text_to_leave allows", where)
+		d.warning("encoder_text", "to keep texts on this machine, run the encoder here",
+			"sentences of submissions and documents are sent to %s, as meaning.encoder.allow_text_to_leave allows", where)
 	} else {
 		d.ok("encoder_text", "sentences stay on this machine")
 	}

@@ -34,14 +34,14 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 		_, err = p.ForIndex(concordat.Document{Library: "l", ID: "d", Text: strings.Repeat(sampleTitle+"。", 30)})
 	}
 	if err != nil {
-		d.fault("dictionary", "the program is damaged: install it again", err)
+		d.fault("dictionary", "the program is damaged: reinstall it", err)
 	} else {
-		d.ok("dictionary", "Chinese text is divided into words")
+		d.ok("dictionary", "Chinese text can be split into words")
 	}
 	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}},
 		pdf.Options{Site: "doctor", Program: instance.Version()})
 	if err != nil {
-		d.fault("fonts", "the program is damaged: install it again", err)
+		d.fault("fonts", "the program is damaged: reinstall it", err)
 		return
 	}
 	d.ok("fonts", "PDF reports can be created")
@@ -66,12 +66,12 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	items, err := runner.Stream(ctx, "doctor.pdf", bytes.NewReader(pages), int64(len(pages)))
 	switch {
 	case err != nil:
-		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes", err)
+		d.fault("extraction", "PDF files cannot be read: check this user's limits on memory and processes", err)
 	case len(items) != 1 || items[0].Result == nil:
-		d.fault("extraction", "no PDF can be read: check this user's limits on memory and processes",
+		d.fault("extraction", "PDF files cannot be read: check this user's limits on memory and processes",
 			fmt.Errorf("unexpected result from the process that reads files: %v", items))
 	case !strings.Contains(strings.Join(strings.Fields(items[0].Result.Text), ""), strings.Join(strings.Fields(sampleTitle), "")):
-		d.fault("extraction", "the program is damaged: install it again", errors.New("the test PDF was read incorrectly"))
+		d.fault("extraction", "the program is damaged: reinstall it", errors.New("the test PDF was read incorrectly"))
 	default:
 		d.ok("extraction", "a separate process can read a PDF")
 	}
@@ -143,14 +143,14 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	switch detail, fault := instance.CardState(card, err, d.now); {
 	case fault == nil:
-		d.ok("card", "the card is valid until %s", detail)
+		d.ok("card", "the site's card is valid until %s", detail)
 	case card == nil && err == nil:
 		d.skipped("card", "the site has no card, so partners do not know the site")
 		return
 	case card != nil && card.Valid(d.now) == nil:
-		d.warning("card", "renew it: concordat site card --renew", "%v", fault)
+		d.warning("card", "renew the card with concordat site card --renew", "%v", fault)
 	default:
-		d.fault("card", "renew it: concordat site card --renew", fault)
+		d.fault("card", "renew the card with concordat site card --renew", fault)
 		return
 	}
 	d.partners(ctx, o, id)

@@ -19,7 +19,7 @@ func TestDoctorNamesPanics(t *testing.T) {
 	}
 	d.panics(&instance.Status{Panics: 2, Panicked: time.Now()})
 	if len(d.findings) != 1 || d.findings[0].State != findingWarning ||
-		!strings.HasPrefix(d.findings[0].Detail, "2 panics in requests, checks, intakes, batches or fingerprint sets") {
+		!strings.HasPrefix(d.findings[0].Detail, "2 panics in requests, checks, additions, batches or fingerprint sets") {
 		t.Errorf("after two: %v", d.findings)
 	}
 }

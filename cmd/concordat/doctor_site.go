@@ -62,7 +62,7 @@ func (d *doctor) permissions() {
 			continue
 		}
 		if err != nil {
-			d.fault("permissions", "make the user that runs the server own the folder", err)
+			d.fault("permissions", "change the owner of the folder to the user that runs the server", err)
 			return
 		}
 		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
@@ -127,7 +127,7 @@ func (d *doctor) disk(c *config.Config) {
 		d.fault("disk", "free some disk space: until then, the site accepts no files and starts no checks",
 			fmt.Errorf("%d of %d MiB are free, which is below serve.low_water (%d MiB)", left>>20, all>>20, c.Serve.LowWater>>20))
 	case left < 4*c.Serve.LowWater:
-		d.warning("disk", "free some disk space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20,
+		d.warning("disk", "free some disk space before serve.low_water is reached", "%d of %d MiB are free; serve.low_water is %d MiB", left>>20,
 			all>>20, c.Serve.LowWater>>20)
 	default:
 		d.ok("disk", "%d of %d MiB are free", left>>20, all>>20)
@@ -135,7 +135,7 @@ func (d *doctor) disk(c *config.Config) {
 }
 
 func (d *doctor) store(ctx context.Context, o *instance.Instance) {
-	const advice = "restore the site from a backup: concordat restore"
+	const advice = "restore the site from a backup with concordat restore"
 	if d.o.quick {
 		d.ok("store", "the store can be opened and has the schema of this program")
 		d.skipped("audit", "--quick")
@@ -294,7 +294,7 @@ func (d *doctor) proxies(c *config.Config) {
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for \"panic\" records in the log of concordat serve, and report them with their stack traces",
-			"%d panics in requests, checks, intakes, batches or fingerprint sets since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
+			"%d panics in requests, checks, additions, batches or fingerprint sets since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
 			served.Panicked.Local().Format(time.DateTime))
 	}
 }
@@ -329,7 +329,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 	}
 	lock, err := instance.LockIndex(d.dir)
 	if err != nil {
-		d.warning("serve", "wait for that process to end; if none is running, look for a concordat serve process that hangs",
+		d.warning("serve", "wait for the other process to end; if no command is running, look for a concordat serve process that hangs",
 			"the server is not running, and another concordat process is using the site")
 		return
 	}
@@ -392,9 +392,9 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	case errors.Is(err, concordat.ErrScheme):
 		d.fault("index", "restore "+instance.IndexKeyName+", or run concordat reindex", err)
 	case err != nil:
-		d.fault("index", "restore the site from a backup (concordat restore); if only the index is damaged, move it away and add the documents again", err)
+		d.fault("index", "restore the site from a backup (concordat restore); if only the index is damaged, move the index away and add the documents again", err)
 	case st.Fault != "":
-		d.fault("index", "restore the site from a backup: concordat restore", errors.New(st.Fault))
+		d.fault("index", "restore the site from a backup with concordat restore", errors.New(st.Fault))
 	case st.Missing > 0:
 		d.fault("index", "add these documents again from their files, or restore the site from a backup",
 			fmt.Errorf("%d documents in the catalogue are missing from the index: %s", st.Missing, strings.Join(st.Some, ", ")))
@@ -402,7 +402,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 		d.warning("index", "add these documents again, or delete them with concordat delete: an addition or a deletion was interrupted",
 			"%d documents in the index are missing from the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
 	default:
-		d.ok("index", "%d documents, the same as in the catalogue; %d sentences", st.Documents, st.Sentences)
+		d.ok("index", "%d documents, matching the catalogue; %d sentences", st.Documents, st.Sentences)
 	}
 	if err == nil {
 		d.meaning(st)

@@ -62,7 +62,7 @@ func inboxList(a *app) *cobra.Command {
 		states = append(states, string(s))
 	}
 	c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVar(&dead, "dead", false, "list only notifications with an answer that could not be delivered")
+	c.Flags().BoolVar(&dead, "dead", false, "list only notifications with undelivered answers")
 	return c
 }
 
@@ -94,7 +94,7 @@ func inboxShow(a *app) *cobra.Command {
 }
 
 func inboxReplay(a *app) *cobra.Command {
-	return &cobra.Command{Use: "replay ID", Short: "Resend answers to a notification that could not be delivered", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "replay ID", Short: "Resend undelivered answers to a notification", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeNotifications(a),
 		Long: `Replay resends, in order, the answers to a notification that could not be delivered, and retries them for three days.
 The server sends them; if it is not running, it does so once it starts.`,

@@ -41,7 +41,7 @@ func (a *app) initCommand() *cobra.Command {
 	c.Flags().StringVar(&title, "title", "", "display name of the site")
 	c.Flags().StringVar(&database, "store", "",
 		"keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
-	c.Flags().BoolVar(&public, "public", false, "compute fingerprints without a site key, comparable with other implementations")
+	c.Flags().BoolVar(&public, "public", false, "compute fingerprints without a site key, so that other implementations can compare them")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
 	return c
 }

@@ -63,7 +63,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 	}
 	root.Version, _ = built() // this also adds the flag --version
 	f := root.PersistentFlags()
-	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
+	f.StringVar(&a.Data, "data", "", "folder of the site (default: $CONCORDAT_DATA, otherwise the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not show progress")
 	root.AddCommand(

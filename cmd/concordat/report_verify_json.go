@@ -68,7 +68,7 @@ func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
 		out.Site, out.At = sig.Site, sig.At
 		if err := cards.Check(concordat.Statement{Site: sig.Site, Kind: signing.KindFile, KeyEpoch: sig.KeyEpoch, At: sig.At,
 			Request: make([]byte, 32), Payload: sum[:], Signature: sig.Signature}); err != nil {
-			out.Problems = append(out.Problems, fmt.Sprintf("signature of site %s over the file: %v", sig.Site, err))
+			out.Problems = append(out.Problems, fmt.Sprintf("cannot verify the signature of site %s over the file: %v", sig.Site, err))
 		}
 	}
 	out.OK = len(out.Problems) == 0
@@ -89,7 +89,7 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 		sum := m.Sum()
 		if err := cards.Check(concordat.Statement{Site: m.Site, Kind: signing.KindReport, KeyEpoch: m.KeyEpoch, At: m.At,
 			Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
-			out.Problems = append(out.Problems, fmt.Sprintf("manifest of site %s: %v", m.Site, err))
+			out.Problems = append(out.Problems, fmt.Sprintf("cannot verify the manifest of site %s: %v", m.Site, err))
 		}
 		changes, err := m.Changes(b)
 		if err != nil {

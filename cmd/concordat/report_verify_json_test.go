@@ -151,7 +151,7 @@ func TestVerifyReport(t *testing.T) {
 		changed = bytes.Replace(changed, []byte(item.String()), []byte(items[i].String()), 1)
 	}
 	if code, o := verify(changed, all...); code != cli.Failed || len(o.Problems) != 1 ||
-		!strings.HasPrefix(o.Problems[0], "manifest of site ") {
+		!strings.HasPrefix(o.Problems[0], "cannot verify the manifest of site ") {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 

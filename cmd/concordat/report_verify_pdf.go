@@ -63,11 +63,11 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 			Request: make([]byte, 32), Payload: sum[:], Signature: list.Signature})
 	}
 	if err != nil {
-		say("list of pages: %v", err)
+		say("cannot verify the list of pages: %v", err)
 	}
 	cert, err := cms.Verify(s.Signature, s.Content)
 	if err != nil {
-		say("signature of the file: %v", err)
+		say("cannot verify the signature of the file: %v", err)
 	}
 	if list == nil {
 		return out

@@ -35,18 +35,18 @@ func (a *app) restoreCommand() *cobra.Command {
 	var open openFlags
 	c := &cobra.Command{
 		Use: "restore DIR", Short: "Restore the site from a backup", Args: cobra.ExactArgs(1),
-		Long: `Restore copies a backup into the folder of --data, which must be empty or absent, and compares
-every byte with the backup's list. After an interruption, repeat the command to continue.
+		Long: `Restore copies a backup into the folder named by --data, which must be empty or absent, and compares
+every file with the backup's list of hashes. After an interruption, repeat the command to continue.
 
 An encrypted backup opens with its passphrase, which is asked for on a terminal, or with a recipient's identity
-in the file of --identity. No site is created unless every file opens and holds what was backed up.
+in the file named by --identity. No site is created unless every file opens and holds what was backed up.
 
 Sessions, password links and open invitations end, and everyone must sign in again. Tokens, accounts, partners and
 documents that have been removed since the backup come back: restore reminds you to remove them again. Partners that
 have seen later audit entries will notice that the audit continues from an earlier one.
 
 A store in a database is restored into an empty one. The backup of a site of several machines gives this one all
-shards; run concordat cluster init to found the cluster again, and let the other machines join.
+shards; run concordat cluster init to create the cluster again, and let the other machines join.
 
 --as-new-site makes a copy of a site that keeps running: it leaves out the keys and all partners and
 federations, because two sites with one identity would contradict each other.`,
@@ -343,15 +343,15 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 	}
 	made := m.Made.Local().Format(time.DateTime)
 	a.Say("restored site %s in %s to its state on %s, with %d documents", m.Site, dir, made, m.Documents)
-	a.Say("All sessions, password links and open invitations have ended; everyone must sign in again.")
-	a.Say("Everything that was removed after %s has been restored: accounts, tokens of programs, partners, documents and checks.", made)
-	a.Say("Before you start the server, look through People, Partners and Deletions, and delete again everything that was deleted before.")
+	a.Say("all sessions, password links and open invitations have ended; everyone must sign in again")
+	a.Say("everything that was removed after %s has been restored: accounts, tokens of programs, partners, documents and checks", made)
+	a.Say("before you start the server, look through People, Partners and Deletions, and repeat the deletions that were lost")
 	switch {
 	case asNew:
 		a.Say("the site has no identity for partners: create an identity with concordat site key init")
 	default:
-		a.Say("Tell your partners that the site was restored to %s: its audit continues from entry %d, and later entries that partners have seen are lost.", made, m.Audit.Seq)
-		a.Say("Run concordat mirror sync to fetch the mirrors again. Requests that partners made before this moment will be refused once.")
+		a.Say("tell your partners that the site was restored to %s: its audit continues from entry %d, and later entries that partners have seen are lost", made, m.Audit.Seq)
+		a.Say("run concordat mirror sync to fetch the mirrors again; requests that partners made before this moment will be refused once")
 	}
 	for _, name := range missing {
 		a.Say("the backup was made without keys: copy %s into %s, if the site had this file", name, dir)

@@ -19,7 +19,7 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the site until interrupted, creating it if necessary",
-		Long: `If the folder of --data is empty or absent, serve first creates a site in it, as init does, with an empty
+		Long: `If the folder named by --data is empty or absent, serve first creates a site in it, as init does, with an empty
 library, and prints a link that creates the first administrator. All other commands work on that site.
 
 Serve shows the site's pages and runs the checks submitted there. It keeps the index open and answers until it
@@ -44,7 +44,7 @@ through the serving process. Stop the site only to change the scheme with concor
 			})
 		},
 	}
-	c.Flags().StringVar(&listen, "listen", "", "address at which to serve the pages (default: configuration)")
+	c.Flags().StringVar(&listen, "listen", "", "address on which to serve the pages (default: configuration)")
 	c.Flags().StringVar(&title, "title", "", "title of the site, if one is created")
 	c.Flags().BoolVar(&a.Supervised, "supervised", false,
 		"assume that a service manager restarts the process whenever it exits (the default under systemd and in containers)")

@@ -28,7 +28,7 @@ func (a *app) statusCommand() *cobra.Command {
 			a.Say("site %s has been served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
 			a.Say("%d documents, %d sentences", st.Documents, st.Sentences)
 			if f := st.Federation; f != nil {
-				a.Say("partners can reach the site at %s", f.Listen)
+				a.Say("listening for partners at %s", f.Listen)
 				for _, line := range f.Words() {
 					a.Say("%s", line)
 				}
