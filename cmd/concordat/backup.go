@@ -46,7 +46,7 @@ sync fetches them again.`,
 	c.Flags().BoolVar(&f.withoutKeys, "without-keys", false, "leave out "+instance.KeystoreName+", "+instance.KeyFileName+", "+
 		instance.IndexKeyName+" and other secrets; keep these files elsewhere, because the backup is useless without them")
 	c.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt to this recipient (age1...; repeatable)")
-	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, or for a new passphrase")
+	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase to encrypt the backup with")
 	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase")
 	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt the backup: anyone who can read it gets the site's texts and keys")
 	var verify openFlags
@@ -75,7 +75,7 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	if a.JSON {
 		return a.Line(m)
 	}
-	a.Say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents,
+	a.Say("%s contains a backup of site %s, made on %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents,
 		m.Files, m.Bytes>>20)
 	if m.Shards > 0 {
 		a.Say("the site is a cluster with %d shards", m.Shards)

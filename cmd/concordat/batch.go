@@ -81,7 +81,7 @@ batch continues without them (exit code 3).`,
 	fl.StringVar(&f.channel, "channel", "both", "how candidate documents are found: both, fingerprints (fastest) or text")
 	fl.IntVar(&f.candidates, "candidates", 0,
 		"maximum number of documents to compare word by word with each document of the batch (default 200)")
-	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but misses more edited text")
+	fl.BoolVar(&f.exact, "exact", false, "look up only exact fingerprint bands: faster, but misses more edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "list pairs that have at least this share of either document in common (default: configuration, 0.3)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for paraphrased passages, which are not counted in the shares (default: configuration)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if the share of a counted pair, or of one of its sections, reaches this value")

