@@ -45,7 +45,7 @@ func TestScreenAcrossSites(t *testing.T) {
 	// With a budget of one text, the next text must wait.
 	north.command(cli.Done, "library", "share", "theses", "--with", south.id, "--sentences", "64")
 	_, errs := south.screenAbroad(cli.Failed)
-	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "1 of 3 texts have been asked about; repeat the command") {
+	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "asked about 1 of 3 texts; repeat the command") {
 		t.Fatalf("budget used up: %s", errs)
 	}
 	before := north.asked(south.id)

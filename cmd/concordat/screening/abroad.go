@@ -74,7 +74,7 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 	}
 	if len(asked) == 0 {
 		end()
-		return nil, cli.Usagef("--partner: no library to compare with; concordat peer libraries shows what partners share")
+		return nil, cli.Usagef("--partner: found no library to compare with; to list the libraries that partners share, run concordat peer libraries")
 	}
 	slices.Sort(asked)
 	f.Partners = asked
@@ -185,7 +185,7 @@ func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errLater) {
-		return fmt.Errorf("%w: %w; %d of %d texts have been asked about; repeat the command to continue", concordat.ErrUnavailable,
+		return fmt.Errorf("%w: %w; partners have been asked about %d of %d texts; repeat the command to continue", concordat.ErrUnavailable,
 			err, done, s.sum.Compared)
 	}
 	return err
@@ -261,7 +261,7 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 					Letters: d.Length, Text: to})
 			}
 			if p.B = to; len(s.pairs) == maxPairs {
-				return fmt.Errorf("more than %d pairs; repeat with a higher --threshold", maxPairs)
+				return fmt.Errorf("found more than %d pairs; repeat with a higher --threshold", maxPairs)
 			}
 			s.pairs = append(s.pairs, p)
 		}

@@ -39,7 +39,7 @@ func OpenPrintFile(path string, bits int) (*PrintFile, error) {
 	}
 	f := &PrintFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
 	if !info.Mode().IsRegular() || f.Size%int64(f.bytes) != 0 {
-		return nil, cli.Usagef("%s: %d bytes are not a whole number of %d-bit prints", path, f.Size, bits)
+		return nil, cli.Usagef("%s: file size of %d bytes is not a whole number of %d-bit prints", path, f.Size, bits)
 	}
 	return f, nil
 }
@@ -99,7 +99,7 @@ func (f *PrintFile) IDs() ([]string, error) {
 	}
 	ids := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 	if f.Size > 0 && len(ids) != f.Prints() {
-		return nil, cli.Usagef("%s.ids: %d lines for %d prints", f.Path, len(ids), f.Prints())
+		return nil, cli.Usagef("%s.ids: found %d lines for %d prints; want one line per print", f.Path, len(ids), f.Prints())
 	}
 	return ids, nil
 }
@@ -132,14 +132,15 @@ func (a *commands) screenBatchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "batch --queries FILE STORED...", Short: "Find the stored prints near each query", Args: cobra.MinimumNArgs(1),
 		Long: `Batch finds, for every query print, all prints of the stored files within --distance. Tables
-are built over the queries, and the stored files, such as one for each shard, are streamed in pieces that all
-cores share. Queries that exceed --memory are processed in several rounds. With --work an interrupted batch
-can be resumed.
+are built from the queries, and the stored files (for example, one for each shard) are streamed in pieces that all
+cores share. If the tables exceed --memory, the queries are processed in several rounds. With --work, an interrupted
+batch can be resumed.
 
-A hit names the query and the stored print by their documents in FILE.ids, or by their numbers, counted from 0.`,
+Each hit names the query and the stored print by their documents in FILE.ids. Without FILE.ids, it gives their
+numbers, counting from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.queries == "" {
-				return cli.Usagef("--queries is missing: a file of prints, such as concordat screen prints writes")
+				return cli.Usagef("--queries is required: give a file of prints written by concordat screen prints")
 			}
 			if f.bits != 64 && f.bits != 128 || f.k < 0 || f.k >= f.bits || f.memory < 1 {
 				return cli.Usagef("--bits %d, --distance %d, --memory %d: want 64 or 128 bits, a distance below that, and memory above 0", f.bits, f.k, f.memory)
@@ -150,9 +151,9 @@ A hit names the query and the stored print by their documents in FILE.ids, or by
 	fl := c.Flags()
 	fl.StringVar(&f.queries, "queries", "", "file of the query prints")
 	fl.StringVar(&f.work, "work", "", "folder for unfinished work, to resume an interrupted batch")
-	fl.IntVar(&f.bits, "bits", 64, "bits of a print, 64 or 128")
-	fl.IntVar(&f.k, "distance", 3, "bits in which two prints may differ")
-	fl.IntSliceVar(&f.levels, "levels", nil, "blocks of the tables at each level (default: planned)")
+	fl.IntVar(&f.bits, "bits", 64, "size of a print in bits: 64 or 128")
+	fl.IntVar(&f.k, "distance", 3, "maximum number of bits in which two prints may differ")
+	fl.IntSliceVar(&f.levels, "levels", nil, "number of table blocks at each level (default: chosen automatically)")
 	fl.IntVar(&f.memory, "memory", 1024, "memory for the tables in MiB")
 	return c
 }
@@ -398,7 +399,7 @@ func (a *commands) printBatch(queries *PrintFile, stored []*PrintFile, w *work, 
 	if d != nil {
 		sum["tables"] = len(d.Tables)
 	}
-	return a.Report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.Prints(), total, took.Seconds())
+	return a.Report(sum, "%d hits for %d queries among %d stored prints in %.1f s", n, queries.Prints(), total, took.Seconds())
 }
 
 // parsePrint reads 16 hexadecimal digits; anything after white space is a comment.

@@ -21,10 +21,10 @@ func (a *commands) screenDistributionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "distribution FILE...", Short: "Show how evenly 64-bit prints are distributed, and which are hot", Args: cobra.MinimumNArgs(1),
 		Long: `Distribution draws figure 2 of Manku, Jain and Das Sarma 2007 for your prints: (a) the highest bit in which
-sorted neighbours differ, (b) the prints in 128 equal ranges. It prints text; with --json, counts; with --svg, a
-picture that also shows uniform prints. Prints of real documents are not uniform: a range far above the others holds
-hot prints, such as those of empty pages, error pages and log-in forms, which --hot lists. To leave them out of a
-join, give this output, as text or JSON, to join --stop.
+sorted neighbours differ, (b) the number of prints in each of 128 equal ranges. It writes text; with --json, counts;
+with --svg, also a picture that compares your prints with uniform ones. Prints of real documents are not uniform: a
+range far above the others holds hot prints, such as those of empty pages, error pages and log-in forms, which --hot
+lists. To leave them out of a join, pass the output, as text or JSON, to join --stop.
 
 Files larger than --memory are sorted in several passes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ Files larger than --memory are sorted in several passes.`,
 		},
 	}
 	c.Flags().StringVar(&svg, "svg", "", "write a picture to this file")
-	c.Flags().IntVar(&hot, "hot", 0, "list prints that occur more often than this; 0: none")
+	c.Flags().IntVar(&hot, "hot", 0, "list prints that occur more than this many times (0: list none)")
 	c.Flags().IntVar(&memory, "memory", 1024, "memory for sorting in MiB")
 	return c
 }

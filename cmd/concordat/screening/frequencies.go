@@ -41,13 +41,13 @@ func (a *commands) screenFrequenciesCommand() *cobra.Command {
 	var out string
 	var memory int
 	c := &cobra.Command{
-		Use: "frequencies --library L --out FILE", Short: "Count how many documents have each feature, for --idf", Args: cobra.NoArgs,
-		Long: `Frequencies counts how many documents of one or more libraries have each feature. Prints weighted by one such
-file can be compared across libraries, sites and years: give it to --idf of screen prints. The file holds hashes of
-words and runs of words with their counts, and no text.`,
+		Use: "frequencies --library L --out FILE", Short: "Count how many documents contain each feature, for use with --idf", Args: cobra.NoArgs,
+		Long: `Frequencies counts how many documents of one or more libraries contain each feature. Prints weighted by the same
+file can be compared across libraries, sites and years: pass the file to screen prints --idf. The file contains hashes
+of words and of runs of words, with their counts, but no text.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || len(libraries) == 0 || memory < 1 {
-				return cli.Usagef("want --library, --out and some --memory")
+				return cli.Usagef("--library and --out are required, and --memory must be at least 1")
 			}
 			m, err := NewPrintMaker(f)
 			if err != nil {
@@ -56,7 +56,7 @@ words and runs of words with their counts, and no text.`,
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				for _, l := range libraries {
 					if _, err := o.Store.Catalogue.Library(cmd.Context(), concordat.LibraryID(l)); err != nil {
-						return cli.Usagef("library %q: %w; concordat library list shows them", l, err)
+						return cli.Usagef("library %q: %w; to list the libraries, run concordat library list", l, err)
 					}
 				}
 				return a.writeFrequencies(cmd.Context(), o, m, libraries, out, int64(memory)<<20)
@@ -98,7 +98,7 @@ func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m
 	if err != nil {
 		return err
 	}
-	return a.Report(h, "%d features of %d documents in %s", h.Counts, h.Documents, out)
+	return a.Report(h, "wrote the counts of %d features in %d documents to %s", h.Counts, h.Documents, out)
 }
 
 // readFrequencies reads a file for --idf, which must describe the same features.
@@ -113,7 +113,7 @@ func readFrequencies(path string, f PrintOptions) (*simhash.Frequencies, error) 
 		return nil, cli.Usagef("--idf %s: %w", path, err)
 	}
 	if h.Features != f.Features || h.StopWords != f.StopWords || h.Stem != f.Stem {
-		return nil, cli.Usagef("--idf %s: counted with --features %s --stop-words %s --stem=%t, not %s, %s and %t", path, h.Features, h.StopWords,
+		return nil, cli.Usagef("--idf %s: the file was made with --features %s --stop-words %s --stem=%t, not with %s, %s and %t", path, h.Features, h.StopWords,
 			h.Stem, f.Features, f.StopWords, f.Stem)
 	}
 	return counted, nil
@@ -132,19 +132,19 @@ func parseFrequencies(r io.Reader) (h frequencyHeader, counted *simhash.Frequenc
 	}
 	if err := json.Unmarshal(line, &h); err != nil || h.Type != "frequencies" || h.Counts < 0 || h.Counts > maxFrequency ||
 		h.Documents > math.MaxUint32-1 {
-		return h, nil, fmt.Errorf("not a file made by concordat screen frequencies")
+		return h, nil, fmt.Errorf("the file was not made by concordat screen frequencies")
 	}
 	var b [frequencyBytes]byte
 	fault, last := error(nil), uint64(0)
 	counted, err = simhash.NewFrequencies(h.Documents, func(yield func(uint64, uint32) bool) {
 		for i := range h.Counts {
 			if _, fault = io.ReadFull(in, b[:]); fault != nil {
-				fault = fmt.Errorf("ends after %d of %d features", i, h.Counts)
+				fault = fmt.Errorf("the file ends after %d of %d features", i, h.Counts)
 				return
 			}
 			f := binary.BigEndian.Uint64(b[:])
 			if i > 0 && f <= last {
-				fault = fmt.Errorf("feature %d is not above the one before", i)
+				fault = fmt.Errorf("feature %d is out of order", i)
 				return
 			}
 			last = f

@@ -20,21 +20,21 @@ func (a *commands) screenJoinCommand() *cobra.Command {
 	var levels []int
 	var work, stop string
 	c := &cobra.Command{
-		Use: "join FILE", Short: "Find pairs of near prints within a file of any size", Args: cobra.ExactArgs(1),
+		Use: "join FILE", Short: "Find pairs of near prints in a file of any size", Args: cobra.ExactArgs(1),
 		Long: `Join finds all pairs of 64-bit prints of a file within --distance of each other, and stays within --memory whatever
 the file's size: for each part of every table, it streams the file and sorts the prints of that part. The first
-of several equal prints represents them all. With --work an interrupted join can be resumed.`,
+of several equal prints represents them all. With --work, an interrupted join can be resumed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.screenJoin(cmd.Context(), args[0], joinFlags{k, memory, hot, levels, work, stop})
 		},
 	}
 	fl := c.Flags()
-	fl.IntVar(&k, "distance", 3, "bits in which two prints may differ")
+	fl.IntVar(&k, "distance", 3, "maximum number of bits in which two prints may differ")
 	fl.IntVar(&memory, "memory", 1024, "memory for sorting in MiB, at least 24")
-	fl.IntVar(&hot, "hot", 0, "leave out prints that occur more often than this; 0: none")
-	fl.IntSliceVar(&levels, "levels", nil, "blocks of the tables at each level, such as 5 or 4,4 (default: planned from the prints)")
+	fl.IntVar(&hot, "hot", 0, "leave out prints that occur more than this many times (0: keep all)")
+	fl.IntSliceVar(&levels, "levels", nil, "number of table blocks at each level, such as 5 or 4,4 (default: chosen from the prints)")
 	fl.StringVar(&work, "work", "", "folder for unfinished work, to resume an interrupted join")
-	fl.StringVar(&stop, "stop", "", "file of prints to leave out: the output of distribution --hot, or 16 hexadecimal digits per line")
+	fl.StringVar(&stop, "stop", "", "file of prints to leave out: the output of distribution --hot, or a print of 16 hexadecimal digits per line")
 	return c
 }
 
@@ -79,7 +79,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		start++
 	}
 	if start > 0 {
-		a.Warn("resuming a join: %d parts are done", start)
+		a.Warn("resuming the join: %d parts are already done", start)
 	}
 	b := a.Progress(-1, "joining")
 	defer b.Done()
@@ -114,7 +114,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 	took := time.Since(began)
 	return a.Report(map[string]any{"type": "summary", "prints": file.Prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took,
 		"stages_ns": spent},
-		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.Prints(), len(d.Tables),
+		"found %d pairs among %d prints with %d tables in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.Prints(), len(d.Tables),
 		took.Seconds(),
 		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
@@ -163,7 +163,7 @@ func readStop(path string) (map[uint64]bool, error) {
 		if strings.HasPrefix(line, "{") {
 			var h hotPrint
 			if err := json.Unmarshal([]byte(line), &h); err != nil || h.Type == "" {
-				return nil, cli.Usagef("%s line %d: not JSON of concordat screen distribution", path, n)
+				return nil, cli.Usagef("%s line %d: not JSON output of concordat screen distribution", path, n)
 			}
 			if h.Type != "hot" {
 				continue

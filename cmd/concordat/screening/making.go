@@ -53,13 +53,13 @@ func defaultPrint() PrintOptions {
 
 func (f *PrintOptions) define(c *cobra.Command) {
 	f.defineMaking(c)
-	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (simhash)")
+	c.Flags().IntVar(&f.Distance, "distance", 3, "maximum number of bits in which two prints may differ (simhash)")
 	c.Flags().IntSliceVar(&f.Levels, "levels", nil,
-		"blocks of the tables at each level, such as 6, 4,4, 5 or 4 (default: planned from the number of prints and --memory)")
+		"number of table blocks at each level, such as 5 or 4,4 (default: chosen from the number of prints and --memory)")
 }
 
 func (f *PrintOptions) defineMaking(c *cobra.Command) {
-	c.Flags().IntVar(&f.Bits, "bits", 64, "bits of a print, 64 or 128 (simhash)")
+	c.Flags().IntVar(&f.Bits, "bits", 64, "size of a print in bits: 64 or 128 (simhash)")
 	f.DefineFeatures(c)
 	f.DefineWeights(c)
 }
@@ -70,14 +70,14 @@ func (f *PrintOptions) DefineFeatures(c *cobra.Command) {
 	fl.StringVar(&f.Features, "features", d.Features,
 		"features of a print: words, letters or sentences, with the lengths of their runs, such as words1-3 or letters3 (simhash)")
 	fl.StringVar(&f.StopWords, "stop-words", d.StopWords, "stop words of the text's language, such as \"and\": drop or keep (simhash)")
-	fl.BoolVar(&f.Stem, "stem", d.Stem, "take the stems of English words (simhash)")
+	fl.BoolVar(&f.Stem, "stem", d.Stem, "reduce English words to their stems (simhash)")
 }
 
 func (f *PrintOptions) DefineWeights(c *cobra.Command) {
 	d, fl := defaultPrint(), c.Flags()
 	fl.StringVar(&f.TF, "tf", d.TF, "weight of a repeated feature: log, count or once (simhash)")
-	fl.StringVar(&f.IDF, "idf", d.IDF, "weight features by rarity: in the collection, in a FILE of screen frequencies, or none; "+
-		"auto: in a collection of "+strconv.Itoa(LeastCounted)+" documents or more (simhash)")
+	fl.StringVar(&f.IDF, "idf", d.IDF, "how to weight features by rarity: none, collection, a FILE written by screen frequencies, or auto, "+
+		"which means collection if there are at least "+strconv.Itoa(LeastCounted)+" documents (simhash)")
 	fl.StringVar(&f.Hash, "hash", d.Hash, "hash of a feature: mix, plain (64 bits), xxhash, md5, sha1 or sha256 (simhash)")
 }
 
@@ -118,14 +118,14 @@ func NewPrintMaker(f PrintOptions) (*PrintMaker, error) {
 	h, ok := printHashes[f.Hash]
 	tf, known := printWeights[f.TF]
 	if !ok || !known {
-		return nil, cli.Usagef("--hash %q, --tf %q: want mix, plain, xxhash, md5, sha1 or sha256 for --hash, and log, count or once for --tf", f.Hash, f.TF)
+		return nil, cli.Usagef("--hash %q, --tf %q: --hash must be mix, plain, xxhash, md5, sha1 or sha256, and --tf must be log, count or once", f.Hash, f.TF)
 	}
 	if f.StopWords != StopDrop && f.StopWords != StopKeep {
 		return nil, cli.Usagef("--stop-words %q: want drop or keep", f.StopWords)
 	}
 	m.Weigh.TF = tf
 	if h == simhash.HashPlain && f.Bits > 64 {
-		return nil, cli.Usagef("--hash plain: fills 64 bits, not %d", f.Bits)
+		return nil, cli.Usagef("--hash plain makes prints of 64 bits, not %d", f.Bits)
 	}
 	var err error
 	if m.Runs, err = f.shinglings(); err != nil {
@@ -158,11 +158,11 @@ func (f *PrintOptions) shinglings() (runs []screen.Shingling, err error) {
 		to, _ = strconv.Atoi(p[3])
 	}
 	if to < from {
-		return nil, cli.Usagef("--features %q: the second length is below the first", f.Features)
+		return nil, cli.Usagef("--features %q: the second length is less than the first", f.Features)
 	}
 	letters := p[1] == "letters"
 	if letters && f.Stem {
-		return nil, cli.Usagef("--stem: %s have no stems", f.Features)
+		return nil, cli.Usagef("--stem cannot be used with --features %s", f.Features)
 	}
 	for w := from; w <= to; w++ {
 		runs = append(runs, screen.Shingling{Width: w, Letters: letters, Sentences: p[1] == "sentences",
@@ -300,7 +300,7 @@ func (a *commands) warnUneven(d *screen.Distribution) {
 	if d.Prints < 1000 || d.Crowding() <= maxCrowded {
 		return
 	}
-	a.Warn("the prints are uneven: they share leading bits %.1f times as often as uniform ones, so near prints are often not "+
-		"near-duplicates, and tables compare more of them. Weight the features (--idf collection), drop stop words, or take longer "+
+	a.Warn("the prints are uneven: they share leading bits %.1f times as often as uniform ones, so near prints often do not come "+
+		"from near-duplicates, and more of them are compared. Weight the features (--idf collection), drop stop words, or use longer "+
 		"runs (--features words1-3)", d.Crowding())
 }

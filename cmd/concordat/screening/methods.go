@@ -45,7 +45,7 @@ func joinRecord(head, body []byte) []byte {
 
 func splitRecord(b []byte) (head, body []byte, err error) {
 	if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
-		return nil, nil, errors.New("work file: a record has no text")
+		return nil, nil, errors.New("work file: a record is missing its text")
 	}
 	n := 4 + int(binary.LittleEndian.Uint32(b))
 	return b[4:n], b[n:], nil
@@ -172,7 +172,7 @@ func (u *units) keep(r unit) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.s.pairs)+len(r.Pairs) > maxPairs {
-		return fmt.Errorf("more than %d pairs: %w; ask with a higher --threshold", maxPairs, screen.ErrMemory)
+		return fmt.Errorf("found more than %d pairs: %w; repeat with a higher --threshold", maxPairs, screen.ErrMemory)
 	}
 	u.s.pairs = append(u.s.pairs, r.Pairs...)
 	u.s.sum.Candidates += r.Candidates
@@ -222,7 +222,7 @@ func (s *screening) bySketch(ctx context.Context, u *units) error {
 			}
 			body, err := s.body(i, buf)
 			if err != nil || len(body) < 8 || len(body)%8 != 0 {
-				return minhash.MinSketch{}, errors.Join(err, errIf(len(body) < 8, "work file: no sketch"))
+				return minhash.MinSketch{}, errors.Join(err, errIf(len(body) < 8, "work file: a record is missing its sketch"))
 			}
 			values = values[:0]
 			for at := 8; at < len(body); at += 8 {
@@ -281,7 +281,7 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 		}
 		body, err := s.body(i, nil)
 		if err != nil || len(body) != 16 {
-			return errors.Join(err, errIf(len(body) != 16, "work file: no print"))
+			return errors.Join(err, errIf(len(body) != 16, "work file: a record is missing its print"))
 		}
 		all = append(all, screen.Wide{binary.BigEndian.Uint64(body[8:]), binary.BigEndian.Uint64(body)})
 		of = append(of, i)

@@ -18,12 +18,13 @@ func (a *commands) screenNearCommand() *cobra.Command {
 	f := PrintOptions{Bits: 64}
 	memory := 0
 	c := &cobra.Command{
-		Use: "near DIR|FILE PRINT...", Short: "Look prints up in packed tables, or in a file of prints", Args: cobra.MinimumNArgs(2),
-		Long: `Near prints the stored prints near each one given as 16 hexadecimal digits; - reads them from standard input,
-one per line, and answers each at once. DIR holds packed tables (concordat screen pack), read block by block; a
-print is listed once with each of its documents, if FILE.ids had them. For a FILE of 64-bit prints, tables are
-first built in memory, as the flags or the planner determine; a print is listed with its document in FILE.ids, or
-with its number, counted from 0.`,
+		Use: "near DIR|FILE PRINT...", Short: "Look up prints in packed tables or in a file of prints", Args: cobra.MinimumNArgs(2),
+		Long: `Near lists the stored prints near each PRINT, given as 16 hexadecimal digits. If PRINT is -, prints are read from
+standard input, one per line, and each is answered immediately.
+
+DIR contains packed tables (concordat screen pack), which are read block by block; a stored print is listed once
+for each of its documents, if they are known. For a FILE of 64-bit prints, tables are first built in memory; a
+stored print is listed with its document in FILE.ids or, without FILE.ids, with its number, counting from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.Distance < 0 || f.Distance >= f.Bits {
 				return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
@@ -36,8 +37,8 @@ with its number, counted from 0.`,
 			return a.screenNear(cmd.Context(), args[1:], near)
 		},
 	}
-	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (FILE)")
-	c.Flags().IntSliceVar(&f.Levels, "levels", nil, "blocks of the tables at each level (FILE; default: planned)")
+	c.Flags().IntVar(&f.Distance, "distance", 3, "maximum number of bits in which two prints may differ (FILE)")
+	c.Flags().IntSliceVar(&f.Levels, "levels", nil, "number of table blocks at each level (FILE; default: chosen automatically)")
 	c.Flags().IntVar(&memory, "memory", 4096, "approximate memory for the tables, in MiB (FILE)")
 	return c
 }
@@ -96,7 +97,7 @@ func (a *commands) nearIn(ctx context.Context, path string, f PrintOptions, memo
 func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	b, err := os.ReadFile(filepath.Join(dir, packedDesign))
 	if err != nil {
-		return nil, nil, cli.Usagef("%s holds no packed tables: %w", dir, err)
+		return nil, nil, cli.Usagef("%s does not contain packed tables: %w", dir, err)
 	}
 	var h packedHeader
 	if err := json.Unmarshal(b, &h); err != nil {

@@ -74,11 +74,11 @@ func openNames(dir string) (*nameFiles, error) {
 	}
 	ids, err := os.Open(filepath.Join(dir, packedIDs))
 	if err != nil {
-		return nil, fmt.Errorf("%w; pack again", err)
+		return nil, fmt.Errorf("%w; run concordat screen pack again", err)
 	}
 	info, err := places.Stat()
 	if err == nil && info.Size()%nameBytes != 0 {
-		err = fmt.Errorf("%s: %d bytes are not documents; pack again", places.Name(), info.Size())
+		err = fmt.Errorf("%s: file size of %d bytes is invalid; run concordat screen pack again", places.Name(), info.Size())
 	}
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (f *nameFiles) of(print uint64) (names []string, err error) {
 		r := bufio.NewReaderSize(io.NewSectionReader(f.ids, int64(binary.BigEndian.Uint64(b[8:])), longestName), longestName)
 		name, err := r.ReadString('\n')
 		if err != nil {
-			return nil, fmt.Errorf("%s: no document at %d; pack again", f.ids.Name(), binary.BigEndian.Uint64(b[8:]))
+			return nil, fmt.Errorf("%s: cannot read a document name at offset %d; run concordat screen pack again", f.ids.Name(), binary.BigEndian.Uint64(b[8:]))
 		}
 		names = append(names, strings.TrimSuffix(name, "\n"))
 	}

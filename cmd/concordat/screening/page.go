@@ -183,10 +183,10 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{.Sum.Documents}} documents, {{.Sum.Distinct}} distinct texts, {{.Sum.Compared}} of which the method could compare{{if .Sum.Unread}}; {{.Sum.Unread}} could not be read{{end}}.</p>
 <p>{{.Sum.Removable}} documents could be removed by keeping only the {{.Keep}} of similar documents (removal.txt). Nothing was removed.</p>
 <p class="note">A pair means that two texts share wording, not that anyone copied: common sources, forms and quotations look the same. Shares marked ~ are estimates; pairs.csv has their bounds. All pairs are in pairs.csv, and all clusters are in clusters.csv.</p>
-{{if .Partners}}<p class="note">{{.Sum.Sent}} sentences were shown to partners as keyed fingerprints, and {{.Sum.Withheld}} were withheld. For {{.Sum.Hidden}} texts, partners hold something similar that they do not show. A share of a partner's document is measured in bytes of its text.{{range .Sum.Refused}}<br>Not compared: {{.}}{{end}}</p>
+{{if .Partners}}<p class="note">{{.Sum.Sent}} sentences were shown to partners as keyed fingerprints, and {{.Sum.Withheld}} were withheld. For {{.Sum.Hidden}} texts, partners have similar text that they do not show. A share of a partner's document is measured in bytes of its text.{{range .Sum.Refused}}<br>Not compared: {{.}}{{end}}</p>
 {{end}}{{.Overview}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h2>Cluster {{.Number}}: {{len .Documents}} documents</h2>
-<p class="note">Documents are in order of date. Arcs join pairs; the filled circle is the representative.</p>
+<p class="note">Documents are sorted by date. Arcs join pairs; the filled circle is the representative.</p>
 {{.Picture}}
 <table><thead><tr><th class="n">No.</th><th>Document</th><th>Title</th><th class="n">Date</th><th>May come from</th><th>Replaceable by</th></tr></thead><tbody>
 {{range .Documents}}<tr><td class="n">{{.Number}}</td><td>{{.Library}}/{{.Document}}{{if .Representative}} <strong>(representative)</strong>{{end}}</td><td>{{.Title}}</td><td class="n">{{.Date}}</td><td>{{.From}}{{with .FromShare}} ({{.}}){{end}}</td><td>{{.Removable}}</td></tr>

@@ -34,16 +34,16 @@ func (a *commands) screenPlanCommand() *cobra.Command {
 	o := screen.PlanOptions{}
 	var memory int
 	c := &cobra.Command{
-		Use: "plan [FILE]", Short: "Choose tables for a number or file of prints, a distance and a memory",
+		Use: "plan [FILE]", Short: "Choose tables that suit a number of prints, a distance and a memory limit",
 		Args: cobra.MaximumNArgs(1),
 		Long: `Plan chooses the tables that answer fastest within --memory, and shows alternatives: how many prints a query
 compares, how long it takes, and how much space the tables take, plain and packed (concordat screen pack).
 
-Without FILE, prints are assumed to be uniform, which the prints of documents are not. With FILE, 64-bit prints of the
-collection, the prints that share the leading bits of each table are counted, and the choice follows the counts;
---prints then sets for how many prints of that kind the tables are chosen.
+Without FILE, prints are assumed to be uniform, which the prints of documents are not. With FILE, which
+contains 64-bit prints of the collection, plan counts the prints that share the leading bits of each table and bases
+its choice on the counts; --prints then sets the number of such prints to plan for.
 
-With --lead or --within it chooses the fewest tables with that many leading bits, or that answer within that
+With --lead or --within, plan chooses the fewest tables that have that many leading bits, or that answer within that
 time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if memory < 1 || memory > 1<<30 {
@@ -71,12 +71,12 @@ time: the X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
 		},
 	}
 	fl := c.Flags()
-	fl.IntVar(&o.F, "bits", 64, "bits of a print, 1 to 128; up to 64 with FILE")
-	fl.IntVar(&o.K, "distance", 3, "bits in which two prints may differ")
-	fl.IntVar(&o.Prints, "prints", 1_000_000, "number of stored prints (default with FILE: its own)")
-	fl.IntVar(&o.Queries, "queries", 0, "number of queries that share the cost of building; 0: very many")
+	fl.IntVar(&o.F, "bits", 64, "size of a print in bits, 1 to 128 (with FILE, at most 64)")
+	fl.IntVar(&o.K, "distance", 3, "maximum number of bits in which two prints may differ")
+	fl.IntVar(&o.Prints, "prints", 1_000_000, "number of stored prints (default with FILE: the number in the file)")
+	fl.IntVar(&o.Queries, "queries", 0, "number of queries that share the cost of building the tables (0: very many)")
 	fl.IntVar(&memory, "memory", 1024, "memory for the tables in MiB")
-	fl.BoolVar(&o.Packed, "packed", false, "the memory is for packed tables")
+	fl.BoolVar(&o.Packed, "packed", false, "plan for packed tables, whose size --memory limits")
 	fl.IntVar(&o.Lead, "lead", 0, "choose the fewest tables with at least this many leading bits")
 	fl.DurationVar(&o.Within, "within", 0, "choose the fewest tables that answer a query in this processor time, such as 50us")
 	return c
@@ -107,7 +107,7 @@ func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err
 
 // screenPlan shows the designs of the paper and the best design, which is nil if none satisfies the conditions.
 func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
-	a.Say("levels      tables  least lead  candidates a query, uniform  counted  CPU a query        bytes  packed bytes")
+	a.Say("levels      tables  least lead    candidates/query, uniform  counted    CPU/query        bytes  packed bytes")
 	show := func(d *screen.Design) error {
 		l := planLine{Type: "plan", Levels: d.Levels, Tables: len(d.Tables), LeadLeast: d.Lead(), Candidates: d.Candidates(o.Prints),
 			Bytes: d.Bytes(o.Prints), Chosen: d == best}
@@ -152,7 +152,7 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 		}
 	}
 	if o.Sample == nil {
-		a.Say("assuming uniform prints; give a file of prints to count those of the collection")
+		a.Say("these figures assume uniform prints; give a file of prints to count those of the collection")
 	}
 	return nil
 }

@@ -370,7 +370,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		if n := len(c.Documents) - len(ids); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		a.Say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest),
+		a.Say("cluster %d: %d documents, oldest %s, representative first: %s%s", i+1, len(c.Documents), s.name(c.oldest),
 			strings.Join(ids, ", "), more)
 	}
 	t := s.sum
@@ -385,20 +385,20 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		a.Say("a text of more than 200 letters is compared only as a whole; other methods find what two such texts share")
 	}
 	if t.Beyond > 0 {
-		a.Say("%s of lower resemblance not listed, because of --top %d", number(t.Beyond, "pair"), s.top)
+		a.Say("%s of lower resemblance omitted because of --top %d", number(t.Beyond, "pair"), s.top)
 	}
 	if t.Folded > 0 {
-		a.Say("%d further pairs of copies are not listed: if a text has more than %d copies, each is paired only with the first", t.Folded, maxFolded)
+		a.Say("%d further pairs of copies are not listed: if a text has more than %d copies, each copy is paired only with the first", t.Folded, maxFolded)
 	}
 	if s.abroad != nil {
-		a.Say("%d sentences were shown to partners as keyed fingerprints, %d were withheld; for %d texts, partners hold something similar that they do not show", t.Sent, t.Withheld, t.Hidden)
+		a.Say("%d sentences were shown to partners as keyed fingerprints, %d were withheld; for %d texts, partners have similar text that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
 		a.Say("%s could be removed by keeping only the %s of documents that resemble one another by %.2f or more; nothing was removed", number(t.Removable, "document"),
 			s.keep, s.removal)
 	}
 	if s.out != "" {
-		a.Say("written to %s", s.out)
+		a.Say("results written to %s", s.out)
 	}
 	return nil
 }
@@ -456,7 +456,7 @@ func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
 		id, date, ok := strings.Cut(strings.TrimSuffix(in.Text(), "\r"), "\t")
 		t, err := parseDay(strings.TrimSpace(date))
 		if !ok || err != nil {
-			return nil, cli.Usagef("%s line %d: want DOCUMENT TAB DATE, the date such as 2019, 2019-05, 2019-05-31 or of RFC 3339", path, n)
+			return nil, cli.Usagef("%s line %d: want DOCUMENT TAB DATE, where DATE is a date such as 2019, 2019-05 or 2019-05-31, or an RFC 3339 time", path, n)
 		}
 		out[concordat.DocumentID(id)] = t
 	}

@@ -28,19 +28,19 @@ func (a *commands) screenPrintsCommand() *cobra.Command {
 	var seed uint64
 	var memory int
 	c := &cobra.Command{
-		Use: "prints --library L --out FILE", Short: "Write one print for each document to a file, for batch, join and distribution", Args: cobra.NoArgs,
-		Long: `Prints writes the simhash of every document of a library, 8 bytes each (16 for 128 bits), big-endian, and
-FILE.ids, which names the document of each on one line. A print reveals only how similar its text is to another, so files
+		Use: "prints --library L --out FILE", Short: "Write the print of each document to a file, for use by batch, join and distribution", Args: cobra.NoArgs,
+		Long: `Prints writes the simhash of every document in a library to FILE, 8 bytes each (16 for 128 bits), big-endian.
+FILE.ids names the document of each print, one per line. A print reveals only how similar its text is to another, so files
 of prints may go where texts must not.
 
-With --shards N the prints go to N files, FILE.00 and so on, one for each shard of a site of N shards; batch
-streams them side by side. --shard K writes one of them, for example on the node that has the shard.
+With --shards N, the prints go to N files, FILE.00 and so on, one for each shard of a site with N shards; batch
+streams these files in parallel. --shard K writes only one of the files, for example on the node that has the shard.
 
-With --random N it writes N pseudo-random 64-bit prints, the same for the same --seed; the last --plant of
-them are copies of the first in reverse order that differ in 0 to 5 bits in turn.`,
+With --random N, prints writes N pseudo-random 64-bit prints, which depend only on --seed. The last --plant of
+them are near copies of the first ones, in reverse order, and differ from them in 0 to 5 bits in turn.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || (library == "") == (random <= 0) {
-				return cli.Usagef("want --out, and --library or --random")
+				return cli.Usagef("--out is required, and so is either --library or --random")
 			}
 			if random > 0 {
 				if plant < 0 || plant > random/2 {
@@ -59,11 +59,11 @@ them are copies of the first in reverse order that differ in 0 to 5 bits in turn
 	f.defineMaking(c)
 	c.Flags().StringVar(&library, "library", "", "library of the documents")
 	c.Flags().StringVar(&out, "out", "", "file to write")
-	c.Flags().IntVar(&parts.of, "shards", 0, "write a file for each of this many shards; 0: one file")
-	c.Flags().IntVar(&parts.only, "shard", -1, "write only the file of this shard, from 0")
+	c.Flags().IntVar(&parts.of, "shards", 0, "number of shards, each of which gets its own file (0: a single file)")
+	c.Flags().IntVar(&parts.only, "shard", -1, "write only the file of this shard, counting from 0")
 	c.Flags().IntVar(&random, "random", 0, "write this many pseudo-random prints instead")
 	c.Flags().IntVar(&plant, "plant", 0, "plant this many near copies among the --random prints")
-	c.Flags().Uint64Var(&seed, "seed", 1, "seed of --random")
+	c.Flags().Uint64Var(&seed, "seed", 1, "seed for --random")
 	c.Flags().IntVar(&memory, "memory", 1024, "memory for counting features in MiB")
 	return c
 }
@@ -76,7 +76,7 @@ type shardParts struct {
 
 func (p shardParts) check() error {
 	if p.of < 0 || p.of > 256 || p.only < -1 || p.only >= 0 && p.only >= p.of {
-		return cli.Usagef("--shards %d, --shard %d: want 1 to 256 shards, and one of them, from 0", p.of, p.only)
+		return cli.Usagef("--shards %d, --shard %d: want 1 to 256 shards, and a shard number from 0 to one less than that", p.of, p.only)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f PrintOptions, library, out string, parts shardParts,
 	memory int64) error {
 	if _, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
-		return cli.Usagef("no library %q; concordat library list shows them", library)
+		return cli.Usagef("no library %q; to list the libraries, run concordat library list", library)
 	} else if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f Pr
 	a.warnUneven(&spread)
 	if err := a.Report(map[string]any{"type": "prints", "library": library, "prints": n, "bits": f.Bits, "unread": unread, "file": out,
 		"idf_documents": m.Flags.Counted, "spread": spread.Spread()},
-		"%d prints of %d bits in %s, %s", n, f.Bits, out, m.Flags.Weights()); err != nil {
+		"wrote %d prints of %d bits to %s, with %s", n, f.Bits, out, m.Flags.Weights()); err != nil {
 		return err
 	}
 	if unread > 0 {
@@ -205,5 +205,5 @@ func (a *commands) randomPrints(ctx context.Context, out string, n, plant int, s
 	if err != nil {
 		return err
 	}
-	return a.Report(map[string]any{"type": "prints", "prints": n, "bits": 64, "file": out}, "%d pseudo-random prints in %s", n, out)
+	return a.Report(map[string]any{"type": "prints", "prints": n, "bits": 64, "file": out}, "wrote %d pseudo-random prints to %s", n, out)
 }

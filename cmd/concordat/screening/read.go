@@ -85,7 +85,7 @@ func (s *screening) earlier() ([]oldText, error) {
 		return true
 	})
 	if len(old) > 0 {
-		s.app.Warn("resuming a screening: %d documents are prepared", len(old))
+		s.app.Warn("resuming the screening: %d documents are already prepared", len(old))
 	}
 	return old, err
 }

@@ -92,15 +92,15 @@ func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	var f screenFlags
 	c := &cobra.Command{
-		Use: "screen --library L", Short: "Find near-duplicates in a whole library, or between two", Args: cobra.NoArgs,
+		Use: "screen --library L", Short: "Find near-duplicates within a library or between two libraries", Args: cobra.NoArgs,
 		Long: `Screen compares every document of a library with every other, or with all of another library. It prints the
 pairs whose resemblance reaches the threshold, the clusters they form, each with a representative and probable
-origins, and which documents another can replace. It deletes nothing.
+origins, and the documents that another one can replace. It deletes nothing.
 
 Texts that differ only in case, spaces and punctuation are found first, whatever the method:
 
-  fingerprint  by sentence fingerprints: shared passages; resemblance is the covered characters of
-               both over all characters of both
+  fingerprint  by sentence fingerprints: shared passages; resemblance is the share of the characters
+               of both texts that the passages cover
   shingle      by sampled runs of words: estimated resemblance and containment
   simhash      by one print per document: only versions of the same text
   short        by letters and pairs of letters, for short texts
@@ -109,10 +109,10 @@ The shares (in a, in b) are those of a check or batch: the documents of the pair
 text explained by a form or list of references counts in neither. Beyond --shares documents, the least similar
 pairs keep the method's estimate, marked ~, with bounds in the tables and in --json.
 
-With --partner the library is compared with those of other sites: the keyed fingerprints of each text's
+With --partner, the library is compared with those of other sites: the keyed fingerprints of each text's
 sentences are sent, and the partner answers as its rules allow. Texts stay here, and every share is an estimate.
 
-Work is kept in the site's folder, or in --work, until the results are out; after an interruption or a full
+Work is kept in the site's folder, or in --work, until the results are written; after an interruption or a full
 disk, repeat the command to continue. --out writes a page with pictures, tables and the list of removable
 documents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -139,32 +139,32 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.Library, "library", "", "library to screen")
 	fl.StringVar(&f.Against, "against", "", "compare with this library instead of within itself")
-	fl.StringVar(&f.Method, "method", methodFingerprint, "fingerprint, simhash, shingle or short")
-	fl.Float64Var(&f.Threshold, "threshold", 0.3, "minimum resemblance of a printed pair")
+	fl.StringVar(&f.Method, "method", methodFingerprint, "method: fingerprint, simhash, shingle or short")
+	fl.Float64Var(&f.Threshold, "threshold", 0.3, "minimum resemblance of the pairs to print")
 	fl.BoolVar(&f.Contained, "contained", false,
 		"apply the threshold to the share of either document found in the other (fingerprint, shingle)")
 	fl.StringVar(&f.Template, "template", "", "section template, to show which sections overlap (fingerprint)")
 	fl.IntVar(&f.MemoryMiB, "memory", 1024, "approximate memory for comparing, in MiB")
-	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: screen in the folder of the site)")
+	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: the folder screen in the site's folder)")
 	fl.StringVar(&f.out, "out", "", "folder for a page with pictures, tables (CSV, JSON lines) and the removal list")
-	fl.StringVar(&f.dates, "dates", "", "file of lines DOCUMENT TAB DATE, such as 2019-05 (default: when a document was added)")
-	fl.StringVar(&f.keep, "keep", keepOldest, "near-copy that the removal list keeps: oldest, newest, longest or central")
-	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "minimum resemblance to a kept document for the removal list")
+	fl.StringVar(&f.dates, "dates", "", "file with a line DOCUMENT TAB DATE for each document, with dates such as 2019-05 (default: the date on which it was added)")
+	fl.StringVar(&f.keep, "keep", keepOldest, "which of several similar documents to leave off the removal list: oldest, newest, longest or central")
+	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "list a document for removal if its resemblance to a kept document is at least this")
 	fl.StringArrayVar(&f.Partners, "partner", nil,
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose stated to partners, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit per partner and text")
-	fl.IntVar(&f.CheckShares, "shares", 1000, "compare word by word this many documents, from the most similar pairs; the shares of other pairs are estimates; 0: none")
-	fl.IntVar(&f.top, "top", 0, "print only the most similar pairs of each document, up to this many; 0: all")
+	fl.IntVar(&f.CheckShares, "shares", 1000, "number of documents to compare word by word, the most similar pairs first; the shares of other pairs are estimates (0: none)")
+	fl.IntVar(&f.top, "top", 0, "print at most this many pairs for each document, the most similar first (0: all)")
 	f.Print.define(c)
-	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
-	fl.BoolVar(&f.Shingle.Letters, "letters", false, "shingles of letters instead of words")
+	fl.IntVar(&f.Shingle.Width, "width", 5, "number of words, or letters, in a shingle")
+	fl.BoolVar(&f.Shingle.Letters, "letters", false, "use shingles of letters instead of words")
 	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "number of values in a sketch, 8 bytes each")
 	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in this many shingles, instead of a fixed number (--sketch)")
-	fl.IntVar(&f.Shingle.Super, "super", 0, "find candidates by super-shingles of this many values: faster, but only for high resemblance")
+	fl.IntVar(&f.Shingle.Super, "super", 0, "find candidates by super-shingles of this many values: faster, but finds only high resemblance")
 	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, that short texts share "+
 		"(default: 1,2 for words and for a text with Chinese or Japanese, else 2,3)")
-	fl.BoolVar(&f.Short.Words, "words", false, "runs of words instead of letters in short texts")
+	fl.BoolVar(&f.Short.Words, "words", false, "compare short texts by runs of words instead of letters")
 	fl.StringVar(&f.Short.Measure, "measure", "jaccard", "similarity of short texts: jaccard, cosine or edit")
 	fl.IntVar(&f.Short.Edits, "edits", 2, "also find short texts this many edits apart")
 	fl.IntVar(&f.Short.Longest, "longest", 200, "maximum length of a short text, in letters")
@@ -174,7 +174,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 func (f *screenFlags) check() error {
 	switch {
 	case f.Library == "":
-		return cli.Usagef("--library is missing: which library is to be screened?")
+		return cli.Usagef("--library is required: name the library to screen")
 	case !slices.Contains([]string{methodFingerprint, methodSimhash, methodShingle, methodShort}, f.Method):
 		return cli.Usagef("--method %q: want fingerprint, simhash, shingle or short", f.Method)
 	case !(f.Threshold > 0 && f.Threshold <= 1):
@@ -192,13 +192,13 @@ func (f *screenFlags) check() error {
 	case f.Contained && f.Method != methodFingerprint && f.Method != methodShingle:
 		return cli.Usagef("--contained: method %s does not measure containment", f.Method)
 	case len(f.Partners) > 0 && f.Method != methodFingerprint:
-		return cli.Usagef("--partner: sites are compared by method fingerprint, not %s", f.Method)
+		return cli.Usagef("--partner requires --method fingerprint, not %s", f.Method)
 	case len(f.Partners) > 0 && (f.Against != "" || f.Template != ""):
 		return cli.Usagef("--partner cannot be combined with --against or --template")
 	case f.deadline <= 0:
-		return cli.Usagef("--deadline %s: want a time above 0", f.deadline)
+		return cli.Usagef("--deadline %s: want a positive duration", f.deadline)
 	case f.Template != "" && f.Method != methodFingerprint:
-		return cli.Usagef("--template: method %s does not locate what texts share", f.Method)
+		return cli.Usagef("--template: method %s does not locate the passages that texts share", f.Method)
 	}
 	if f.Method != methodSimhash {
 		f.Print = PrintOptions{}
@@ -336,7 +336,7 @@ func (a *commands) screen(ctx context.Context, o *instance.Instance, f screenFla
 		return err
 	}
 	if s.sum.Unread > 0 {
-		return &cli.Exit{Code: cli.Unreadable, Err: fmt.Errorf("%d documents could not be read; the others are compared", s.sum.Unread)}
+		return &cli.Exit{Code: cli.Unreadable, Err: fmt.Errorf("%d documents could not be read; the others were compared", s.sum.Unread)}
 	}
 	return nil
 }
@@ -347,7 +347,7 @@ func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f scr
 			continue
 		}
 		if _, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
-			return nil, cli.Usagef("no library %q; concordat library list shows them", lib)
+			return nil, cli.Usagef("no library %q; to list the libraries, run concordat library list", lib)
 		} else if err != nil {
 			return nil, err
 		}

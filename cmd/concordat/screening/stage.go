@@ -24,7 +24,7 @@ import (
 const stageLong = `A stage reads lines on standard input and writes lines on standard output, with tab-separated fields, the
 first being the key. It needs no site, keeps no state, and writes the same lines for the same input, so an engine
 such as Spark, Slurm or Kubernetes may divide the input at any line, run a stage twice, and drop half-written
-output. A reduce needs all lines of its keys, sorted by their bytes (merge does that).
+output. A reduce stage needs all lines of its keys, sorted by their bytes (merge does that).
 
 Exit codes: 0 done; 2 the input or options are wrong (the message names the line), so do not retry; 1 anything
 else, so a retry may succeed.
@@ -39,7 +39,7 @@ ignored), or a JSON object with id and text, as concordat screen documents write
 drivers.`
 
 func (a *commands) screenStageCommand() *cobra.Command {
-	c := &cobra.Command{Use: "stage", Short: "Run a part of screening on a batch engine", Long: stageLong, Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "stage", Short: "Run one step of a screening on a batch engine", Long: stageLong, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.stagePrints(), a.stageBuckets(), a.stagePairs(), a.stageNear(), a.stageShingles(), a.stageShared(),
 		a.stageResemblance(), a.stageGrams(), a.stageAlike(), a.stageMerge(), a.stageSplit())
@@ -68,7 +68,7 @@ func (a *commands) stagePrints() *cobra.Command {
 	f.IDF = IDFNone
 	c := a.stage("prints", "Map documents to their prints: identifier, 16 hexadecimal digits", func(in io.Reader, out io.Writer) error {
 		if f.IDF == IDFAuto || f.IDF == IDFCollection {
-			return cli.Usagef("--idf %s: a stage sees only part of the collection; want none, or a file of concordat screen frequencies", f.IDF)
+			return cli.Usagef("--idf %s: a stage sees only part of the collection; want none, or a file written by concordat screen frequencies", f.IDF)
 		}
 		m, err := NewPrintMaker(f)
 		if err != nil {
@@ -83,15 +83,15 @@ func (a *commands) stagePrints() *cobra.Command {
 	f.DefineWeights(c)
 	f.Bits, f.IDF = 64, IDFNone
 	c.Flag("idf").DefValue = IDFNone
-	c.Flag("idf").Usage = "weight features by rarity: a FILE of screen frequencies, or none"
+	c.Flag("idf").Usage = "how to weight features by rarity: none, or a FILE written by screen frequencies"
 	return c
 }
 
 // stageDesign defines the flags of a design. The function that it returns creates the design from them.
 func stageDesign(c *cobra.Command) func() (*screen.Design, error) {
-	k := c.Flags().Int("distance", 3, "bits in which two prints may differ")
-	levels := c.Flags().IntSlice("levels", nil, "blocks of the tables at each level, such as 5 or 4,4, the same for buckets and pairs; "+
-		"concordat screen plan --prints N names them (default: one block more than --distance)")
+	k := c.Flags().Int("distance", 3, "maximum number of bits in which two prints may differ")
+	levels := c.Flags().IntSlice("levels", nil, "number of table blocks at each level, such as 5 or 4,4; buckets and pairs need the same; "+
+		"concordat screen plan --prints N suggests numbers (default: one more than --distance)")
 	return func() (*screen.Design, error) {
 		l := *levels
 		if len(l) == 0 {
@@ -141,7 +141,7 @@ func (a *commands) stageNear() *cobra.Command {
 			return err
 		}
 		if queries == "" {
-			return cli.Usagef("--queries is missing: a file of lines of concordat screen stage prints")
+			return cli.Usagef("--queries is required: give a file written by concordat screen stage prints")
 		}
 		f, err := os.Open(queries)
 		if err != nil {
@@ -161,33 +161,33 @@ func (a *commands) stageShingles() *cobra.Command {
 	const short = "Map documents to a sample of their shingles: shingle, identifier, number of shingles"
 	c := a.stage("shingles", short, func(in io.Reader, out io.Writer) error {
 		if s.Width < 1 || s.Width > 1000 || modulus < 1 {
-			return cli.Usagef("--width %d, --modulus %d: want 1 to 1000, and 1 or more", s.Width, modulus)
+			return cli.Usagef("--width %d, --modulus %d: want a width from 1 to 1000 and a modulus of at least 1", s.Width, modulus)
 		}
 		return stage.Shingles(in, out, s, modulus)
 	})
-	c.Flags().IntVar(&s.Width, "width", 5, "words, or letters, of a shingle")
-	c.Flags().BoolVar(&s.Letters, "letters", false, "shingles of letters instead of words")
+	c.Flags().IntVar(&s.Width, "width", 5, "number of words, or letters, in a shingle")
+	c.Flags().BoolVar(&s.Letters, "letters", false, "use shingles of letters instead of words")
 	c.Flags().Uint64Var(&modulus, "modulus", 25, "sample one in this many shingles")
 	return c
 }
 
 func (a *commands) stageShared() *cobra.Command {
 	var common int
-	const short = "Reduce shingles to shared ones: both identifiers, their numbers, 1"
+	const short = "Reduce shingles to the pairs of documents that share them: both identifiers, their numbers of shingles, 1"
 	c := a.stage("shared", short, func(in io.Reader, out io.Writer) error {
 		if common < 1 {
 			return cli.Usagef("--common %d: want 1 or more", common)
 		}
 		return stage.Shared(in, out, common)
 	})
-	c.Flags().IntVar(&common, "common", 200, "if a shingle is in more documents than this, pair each document with only this many before it")
+	c.Flags().IntVar(&common, "common", 200, "for a shingle in more documents than this, pair each document with only this many earlier ones")
 	return c
 }
 
 func (a *commands) stageResemblance() *cobra.Command {
 	var threshold float64
 	var contained bool
-	c := a.stage("resemblance", "Map sums of merge --sum to pairs: both identifiers, resemblance, share of each in the other",
+	c := a.stage("resemblance", "Map the sums written by merge --sum to pairs: both identifiers, resemblance, share of each in the other",
 		func(in io.Reader, out io.Writer) error {
 			if err := checkShare(threshold); err != nil {
 				return err
@@ -242,7 +242,7 @@ func (a *commands) stageGrams() *cobra.Command {
 		return stage.Grams(in, out, threshold, known)
 	})
 	flags = stageShort(c)
-	c.Flags().BoolVar(&count, "count", false, "write every gram with 1 instead, for --counts")
+	c.Flags().BoolVar(&count, "count", false, "write every gram with a count of 1, for use with --counts")
 	return c
 }
 
@@ -284,9 +284,9 @@ func (a *commands) stageMerge() *cobra.Command {
 			}
 			return misinput((&stage.Merge{Space: spillFolder(folder), Bytes: int64(memory) << 20, Sum: sum}).Run(in, a.Stdout))
 		}}
-	c.Flags().BoolVar(&sum, "sum", false, "add up the last fields of lines that agree in all others")
+	c.Flags().BoolVar(&sum, "sum", false, "add up the last fields of lines whose other fields are equal")
 	c.Flags().IntVar(&memory, "memory", 64, "memory for lines in MiB")
-	c.Flags().StringVar(&folder, "work", "", "folder for what does not fit in memory (default: the one for temporary files)")
+	c.Flags().StringVar(&folder, "work", "", "folder for lines that do not fit in memory (default: the system's temporary folder)")
 	return c
 }
 
@@ -307,7 +307,7 @@ func (s spillFolder) Create() (screen.Spill, error) {
 func (a *commands) stageSplit() *cobra.Command {
 	var parts int
 	var out string
-	c := &cobra.Command{Use: "split --parts N --out DIR", Short: "Divide lines among files by key: DIR/0 and so on; all files are written completely, or none is",
+	c := &cobra.Command{Use: "split --parts N --out DIR", Short: "Divide lines by key among the files DIR/0, DIR/1 and so on",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if parts < 1 || parts > 1<<12 || out == "" {
@@ -348,7 +348,7 @@ func (a *commands) screenDocumentsCommand() *cobra.Command {
 
 func (a *commands) screenDocuments(ctx context.Context, o *instance.Instance, library concordat.LibraryID) (err error) {
 	if _, err := o.Store.Catalogue.Library(ctx, library); errors.Is(err, concordat.ErrNotFound) {
-		return cli.Usagef("no library %q; concordat library list shows them", library)
+		return cli.Usagef("no library %q; to list the libraries, run concordat library list", library)
 	} else if err != nil {
 		return err
 	}

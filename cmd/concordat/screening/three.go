@@ -17,14 +17,14 @@ func (a *commands) screenThreeCommand() *cobra.Command {
 	var library string
 	var width, hashes, b int
 	c := &cobra.Command{
-		Use: "three --library L TEXT SOURCE SOURCE", Short: "Show what three documents have in common, two and three at a time",
+		Use: "three --library L TEXT SOURCE SOURCE", Short: "Estimate how much three documents have in common, in pairs and all together",
 		Args: cobra.ExactArgs(3),
 		Long: `Three estimates from b-bit sketches how much three documents of a library resemble one another, two at a time and
 all three. This shows whether a text shares the same parts with both sources.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := minhash.NewDocument(b, hashes, nil)
 			if err != nil || width < 1 || b < 2 {
-				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, and a width from 1", b, hashes, width)
+				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, and a width of at least 1", b, hashes, width)
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				var sketches [3][]uint64
@@ -56,8 +56,8 @@ all three. This shows whether a text shares the same parts with both sources.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&library, "library", "", "library of the documents")
-	fl.IntVar(&width, "width", 3, "words of a shingle")
-	fl.IntVar(&hashes, "hashes", 1600, "hashes of a sketch")
-	fl.IntVar(&b, "bits", 4, "number of bits kept of each hash")
+	fl.IntVar(&width, "width", 3, "number of words in a shingle")
+	fl.IntVar(&hashes, "hashes", 1600, "number of hashes in a sketch")
+	fl.IntVar(&b, "bits", 4, "number of bits to keep of each hash")
 	return c
 }

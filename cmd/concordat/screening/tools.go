@@ -28,7 +28,7 @@ func (a *commands) screenPackCommand() *cobra.Command {
 	var k, tables int
 	var levels []int
 	c := &cobra.Command{
-		Use: "pack FILE --out DIR", Short: "Pack prints as compressed tables on disk, for near", Args: cobra.ExactArgs(1),
+		Use: "pack FILE --out DIR", Short: "Pack prints into compressed tables on disk, for use by near", Args: cobra.ExactArgs(1),
 		Long: `Pack sorts the 64-bit prints of a file into the tables of a design and writes each table in packed form, in blocks
 of 1,024 bytes that can be read separately, with the documents of FILE.ids. concordat screen near looks prints up in them. It
 compares the size with raw prints and with the theoretical minimum for random prints.`,
@@ -38,7 +38,7 @@ compares the size with raw prints and with the theoretical minimum for random pr
 				return err
 			}
 			if out == "" {
-				return cli.Usagef("--out is missing: name a folder")
+				return cli.Usagef("--out is required: name a folder to write")
 			}
 			d, err := DesignOf(cmd.Context(), args[0], k, levels)
 			if err != nil {
@@ -48,9 +48,9 @@ compares the size with raw prints and with the theoretical minimum for random pr
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "folder to write")
-	c.Flags().IntVar(&k, "distance", 3, "bits in which two prints may differ")
-	c.Flags().IntSliceVar(&levels, "levels", nil, "blocks of the tables at each level, such as 5 or 4,4 (default: planned from the prints)")
-	c.Flags().IntVar(&tables, "tables", 0, "write only this many tables, to see their size; 0: all")
+	c.Flags().IntVar(&k, "distance", 3, "maximum number of bits in which two prints may differ")
+	c.Flags().IntSliceVar(&levels, "levels", nil, "number of table blocks at each level, such as 5 or 4,4 (default: chosen from the prints)")
+	c.Flags().IntVar(&tables, "tables", 0, "write only this many tables, to see their size (0: all)")
 	return c
 }
 
@@ -106,7 +106,7 @@ func (a *commands) screenPack(ctx context.Context, file *PrintFile, d *screen.De
 	ratio := float64(total) / float64(max(1, n*8*len(prints)))
 	return a.Report(map[string]any{"type": "packed", "prints": len(prints), "tables": n, "bytes": total, "of_raw": ratio,
 		"bound": screen.PackedBound(len(prints))},
-		"%d prints in %d tables of %d bytes: %.1f %% of raw; the bound for random prints is %.1f %%", len(prints), n, total, 100*ratio,
+		"packed %d prints into %d tables of %d bytes: %.1f %% of the raw size; the minimum for random prints is %.1f %%", len(prints), n, total, 100*ratio,
 		100*screen.PackedBound(len(prints)))
 }
 
@@ -120,7 +120,7 @@ lengths how many originals are found again and how many texts must be measured.`
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, ok := measures[measure]
 			if !ok || (library == "") == (file == "") {
-				return cli.Usagef("want --library or --file, and --measure jaccard, cosine or edit")
+				return cli.Usagef("--library or --file is required, and --measure must be jaccard, cosine or edit")
 			}
 			o.Short.Measure = m
 			var texts []string
@@ -161,11 +161,11 @@ lengths how many originals are found again and how many texts must be measured.`
 	fl := c.Flags()
 	fl.StringVar(&library, "library", "", "library of the texts")
 	fl.StringVar(&file, "file", "", "file with the texts, one per line")
-	fl.StringVar(&measure, "measure", "jaccard", "jaccard, cosine or edit")
+	fl.StringVar(&measure, "measure", "jaccard", "similarity of texts: jaccard, cosine or edit")
 	fl.Float64Var(&o.Short.Threshold, "threshold", 0.4, "minimum similarity")
 	fl.IntVar(&o.Short.Edits, "edits", 0, "also find texts this many edits apart")
-	fl.IntVar(&o.Edits, "changes", 2, "letters changed in each sample")
-	fl.IntVar(&o.Sample, "sample", 300, "texts of the sample")
+	fl.IntVar(&o.Edits, "changes", 2, "number of letters to change in each text of the sample")
+	fl.IntVar(&o.Sample, "sample", 300, "number of texts in the sample")
 	fl.Float64Var(&o.Recall, "recall", 0.95, "minimum share of similar texts to find")
 	return c
 }
@@ -191,13 +191,13 @@ func (a *commands) screenGrams(texts []string, o screen.GramOptions) error {
 	}
 	texts = slices.Sorted(maps.Keys(distinct))
 	if len(texts) == 0 {
-		return cli.Usagef("no short texts")
+		return cli.Usagef("found no short texts")
 	}
 	trials, best, err := screen.TryGrams(texts, o)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	a.Say("grams   recall  measured a query  hits a query   (%d texts)", len(texts))
+	a.Say("grams   recall    measured/query    hits/query   (%d texts)", len(texts))
 	for i, t := range trials {
 		mark := ""
 		if i == best {

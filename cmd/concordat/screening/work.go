@@ -163,7 +163,7 @@ func (l *recordLog) cut(at int64) error {
 // append writes a record and returns its offset. The record is not passed to the operating system before flush.
 func (l *recordLog) append(b []byte) (int64, error) {
 	if len(b) > longestRecord {
-		return 0, fmt.Errorf("a record of %d bytes: at most %d", len(b), longestRecord)
+		return 0, fmt.Errorf("record of %d bytes exceeds the maximum of %d", len(b), longestRecord)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +195,7 @@ func (l *recordLog) read(at int64, buf []byte) ([]byte, error) {
 	}
 	n := int(binary.LittleEndian.Uint32(head[:]))
 	if n > longestRecord {
-		return nil, fmt.Errorf("work file: a record of %d bytes", n)
+		return nil, fmt.Errorf("work file: invalid record length of %d bytes", n)
 	}
 	if cap(buf) < n {
 		buf = make([]byte, n)
@@ -205,7 +205,7 @@ func (l *recordLog) read(at int64, buf []byte) ([]byte, error) {
 		return nil, fmt.Errorf("work file: %w", err)
 	}
 	if crc32.Checksum(buf, recordTable) != binary.LittleEndian.Uint32(head[4:]) {
-		return nil, errors.New("work file: a record has changed")
+		return nil, errors.New("work file: a record does not match its checksum")
 	}
 	return buf, nil
 }
