@@ -120,7 +120,7 @@ func (s *clusterLife) found(store string, others []string, flags ...string) {
 		s.nodes[n] = serveMachine(s.t, s.dir(n))
 	}
 	out, _ = output(s.t, 0, a, "cluster", "balance", "--wait")
-	if !strings.Contains(out, "where they should be") {
+	if !strings.Contains(out, "on their planned nodes") {
 		s.t.Error(out)
 	}
 }
@@ -153,7 +153,7 @@ func (s *clusterLife) upgradePlanned(to string) {
 		switch {
 		case err == nil && strings.Contains(string(out), "node c"):
 			return
-		case err == nil || !strings.Contains(string(out), "wait for its other copies") || time.Now().After(end):
+		case err == nil || !strings.Contains(string(out), "wait until other copies are in sync") || time.Now().After(end):
 			s.t.Fatalf("cluster upgrade --dry-run: %v\n%s", err, out)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "cluster", Short: "Spread the site over several machines", Args: cobra.NoArgs,
-		Long: `A site on several machines keeps each document on some of them, answers while one is down, and loses no
+	c := &cobra.Command{Use: "cluster", Short: "Run the site on several machines", Args: cobra.NoArgs,
+		Long: `A site on several machines keeps each document on some of them, still answers when one machine is down, and loses no
 acknowledged document as long as one copy is left. The machines agree through a coordinator.
 
   concordat init --store postgres://...                                        on the first machine
@@ -24,7 +24,7 @@ acknowledged document as long as one copy is left. The machines agree through a 
   concordat cluster balance --wait
 
 All machines share one PostgreSQL database for the catalogue, accounts, checks and submitted files. If the
-site's store is a file, move it there with concordat store copy.`,
+site's store is a file, move it to PostgreSQL with concordat store copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
 		a.clusterSalvage(), a.clusterReplace(),

@@ -15,9 +15,9 @@ import (
 func (a *commands) clusterCoordinator() *cobra.Command {
 	var listen, file string
 	var timeout time.Duration
-	c := &cobra.Command{Use: "coordinator", Short: "Serve a coordinator for trying a cluster without ZooKeeper", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "coordinator", Short: "Run a coordinator, to try a cluster without ZooKeeper", Args: cobra.NoArgs,
 		Long: `The coordinator keeps its state in one file. It has no replica and no authentication: use it
-only to try a cluster on one machine. While it is down, the nodes answer but accept no documents.`,
+only to try a cluster on one machine. While it is down, the nodes answer queries but accept no documents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			hub, err := local.Open(file)
 			if err != nil {
@@ -42,7 +42,7 @@ only to try a cluster on one machine. While it is down, the nodes answer but acc
 			return <-ran
 		}}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8430", "address")
-	c.Flags().StringVar(&file, "file", "coordinator.json", "file that holds its state")
+	c.Flags().StringVar(&file, "file", "coordinator.json", "file in which the coordinator keeps its state")
 	c.Flags().DurationVar(&timeout, "timeout", local.DefaultTimeout, "how long a node may be silent before it counts as gone")
 	return c
 }

@@ -15,7 +15,7 @@ import (
 
 func (a *commands) clusterDrain() *cobra.Command {
 	var dry, wait, undo bool
-	c := &cobra.Command{Use: "drain NODE", Short: "Move all copies away from a node", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "drain NODE", Short: "Move all copies of shards off a node", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				return a.drain(cmd.Context(), w, l, coord.NodeID(args[0]), !undo, dry, wait)

@@ -27,9 +27,9 @@ func (a *commands) clusterForce() *cobra.Command {
 				case !live:
 					return cli.Usagef("node %s is not live", node)
 				case w.Seen.Leads(s.State):
-					return cli.Usagef("shard %s has a master, %s: there is nothing to force", id, s.ISR[0])
+					return cli.Usagef("shard %s already has a master, %s, so there is nothing to force", id, s.ISR[0])
 				}
-				a.Say("shard %s: the nodes in sync were %s; %s becomes master with the documents that it has", id, NodeNames(s.ISR), node)
+				a.Say("shard %s: the nodes in sync were %s; %s becomes master with the documents that it holds", id, NodeNames(s.ISR), node)
 				if dry {
 					return nil
 				}

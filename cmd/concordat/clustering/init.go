@@ -51,7 +51,7 @@ func (a *commands) clusterInit() *cobra.Command {
 					return cli.Usage(err)
 				}
 				if dry {
-					a.Say("would create a cluster of %d shards in %d copies with node %s, and write certificates and configuration to %s", shards, copies,
+					a.Say("would create a cluster of %d shards, each in %d copies, with first node %s, and write certificates and configuration to %s", shards, copies,
 						node, o.Dir)
 					return tellFill(ctx, o, a)
 				}
@@ -62,7 +62,7 @@ func (a *commands) clusterInit() *cobra.Command {
 	f.StringVar(&node, "node", "a", "name of this machine")
 	f.StringVar(&zone, "zone", "", "failure zone of the machine, such as a room")
 	f.StringVar(&listen, "listen", "", "host:port to listen on for other machines")
-	f.StringVar(&address, "address", "", "host:port where other machines reach it (default: --listen)")
+	f.StringVar(&address, "address", "", "host:port at which other machines reach this one (default: --listen)")
 	f.StringVar(&url, "coordinator", "", "address of the coordinator")
 	f.IntVar(&shards, "shards", 8, "number of shards, 1 to 256; it cannot be changed later")
 	f.IntVar(&copies, "copies", 3, "number of copies of each shard")
@@ -120,7 +120,7 @@ func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l clu
 	if err := tellFill(ctx, o, a); err != nil {
 		return err
 	}
-	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then admit others with concordat cluster token NODE",
+	a.Say("created cluster %s with %d shards and first node %s; start concordat serve, then admit other nodes with concordat cluster token NODE",
 		l.Cluster, l.Shards, node)
 	return nil
 }

@@ -35,16 +35,16 @@ func (a *commands) clusterJoin() *cobra.Command {
 		Long: `Join turns an empty folder into a node. It fetches the configuration, the files named in it, and the
 site's keys from the node that made the token. Then start concordat serve, as on the other nodes.
 
-Addresses default to those of the other node. concordat cluster token names what the site deliberately keeps
-outside its folder, such as a passphrase in an environment variable; copy that here yourself.`,
+Addresses default to those of that node. If the site deliberately keeps secrets outside its folder, such as a
+passphrase in an environment variable, concordat cluster token names them; copy them here yourself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.join(cmd.Context(), args[0], j) }}
 	f := c.Flags()
 	f.StringVar(&j.zone, "zone", "", "failure zone of the machine, such as a room")
 	f.StringVar(&j.listen, "listen", "", "host:port to listen on for other machines")
-	f.StringVar(&j.address, "address", "", "host:port where other machines reach it (default: --listen)")
+	f.StringVar(&j.address, "address", "", "host:port at which other machines reach this one (default: --listen)")
 	f.StringVar(&j.store, "store", "", "file of the site's store, for trying a cluster on one machine")
-	f.StringVar(&j.pages, "pages", "", "host:port of the pages, if it differs from the other node's serve.listen")
-	f.StringVar(&j.partners, "partners", "", "host:port for partners, if it differs from the other node's federation.listen")
+	f.StringVar(&j.pages, "pages", "", "host:port for the web pages (default: serve.listen of the node that made the token)")
+	f.StringVar(&j.partners, "partners", "", "host:port for partners (default: federation.listen of the node that made the token)")
 	return c
 }
 
@@ -60,7 +60,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 		return cli.Usagef("%s. To try a cluster on one machine, give --store %s. The token was not used", FileStoreAdvice(t.Store), t.Store)
 	}
 	if t.Store == "" && j.store != "" {
-		return cli.Usagef("--store: the site's store is a database, which this node uses too. The token was not used")
+		return cli.Usagef("--store cannot be used: the site's store is a database, which this node will use too. The token was not used")
 	}
 	if j.store != "" {
 		if _, err := os.Stat(j.store); err != nil {
@@ -83,7 +83,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	}
 	// Report a missing file now, not when serve first starts.
 	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
-		return fmt.Errorf("this machine is node %s, but cannot open the site's store yet; fix that before concordat serve: %w", t.Node, err)
+		return fmt.Errorf("this machine is node %s, but it cannot open the site's store yet; fix this before starting concordat serve: %w", t.Node, err)
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"node": t.Node, "cluster": t.Cluster, "dir": dir})
@@ -169,7 +169,7 @@ func coordinatorHere(address, dir string, files map[string][]byte) string {
 // FileStoreAdvice returns advice for a store that is a file.
 func FileStoreAdvice(path string) string {
 	return fmt.Sprintf("the site's store is the file %s on one machine, but nodes on other machines need it in PostgreSQL. Create a database, "+
-		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)
+		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start concordat serve again", path)
 }
 
 // NamedFiles maps the entries of config.Files that have their own key to that key.

@@ -23,7 +23,7 @@ type plan map[concordat.ShardID][]coord.NodeID
 
 func moveFlags(c *cobra.Command, dry, wait *bool) {
 	c.Flags().BoolVar(dry, "dry-run", false, "show what would be moved")
-	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, showing progress")
+	c.Flags().BoolVar(wait, "wait", false, "wait until all copies have been moved, and show progress")
 }
 
 // balance returns the balanced placement of copies.
@@ -44,7 +44,7 @@ func balance(w *instance.Observer, l *cluster.Layout) plan {
 // carryOut changes the wanted nodes and, if requested, waits until the copies have moved.
 func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, dry, wait bool) error {
 	if len(p) == 0 {
-		a.Say("nothing needs to be moved")
+		a.Say("no copies need to be moved")
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(p)) {
@@ -80,7 +80,7 @@ func (a *commands) carryOut(ctx context.Context, w *instance.Observer, p plan, d
 			}
 		}
 		if b.Set(done); done == len(p) {
-			a.Say("%d shards are where they should be", done)
+			a.Say("the copies of %d shards are on their planned nodes", done)
 			return nil
 		}
 		if err := w.Next(ctx); err != nil {

@@ -20,11 +20,11 @@ import (
 
 func (a *commands) clusterRemove() *cobra.Command {
 	var dry, lose bool
-	c := &cobra.Command{Use: "remove NODE", Short: "Forget a node that is drained and stopped", Args: cobra.ExactArgs(1),
-		Long: `Remove forgets a node: its certificate is refused from then on, its tokens and its place in
-ZooKeeper are deleted, and another machine may use its name. It refuses while the node is live, while it has
-or should have copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the
-cluster's authority. Its disk still holds the site's texts.`,
+	c := &cobra.Command{Use: "remove NODE", Short: "Remove a drained and stopped node from the cluster", Args: cobra.ExactArgs(1),
+		Long: `Remove takes a node out of the cluster: its certificate is refused from then on, its tokens and its entry in
+ZooKeeper are deleted, and another machine may use its name. A node cannot be removed while it is live, while it has
+or should have copies (concordat cluster drain NODE --wait moves them), or while it alone has the key of the
+cluster's authority. The node's disk still holds the site's texts.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				return a.removeNode(cmd.Context(), o, w, coord.NodeID(args[0]), dry, lose)
@@ -48,7 +48,7 @@ func (a *commands) removeNode(ctx context.Context, o *instance.Instance, w *inst
 			return err
 		}
 		if dry {
-			a.Say("would remove node %s and leave %d", id, len(l.Members))
+			a.Say("would remove node %s; nodes remaining: %d", id, len(l.Members))
 			return a.TellJSON(map[string]any{"node": id, "removed": false, "dry_run": true})
 		}
 		data, err := json.Marshal(l)

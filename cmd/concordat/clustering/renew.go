@@ -54,7 +54,7 @@ func (a *commands) renewCertificate(ctx context.Context, o *instance.Instance, v
 		return err
 	}
 	r.Renewed = true
-	a.Say("the certificate of node %s is valid until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly),
+	a.Say("the certificate of node %s is valid until %s, and the authority's certificate until %s", r.Node, r.Ends.Format(time.DateOnly),
 		r.Authority.Format(time.DateOnly))
 	return a.TellJSON(r)
 }

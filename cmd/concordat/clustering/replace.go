@@ -17,10 +17,11 @@ func (a *commands) clusterReplace() *cobra.Command {
 	c := &cobra.Command{Use: "replace NODE", Short: "Give the name of a node to another machine", Args: cobra.ExactArgs(1),
 		Long: `Replace removes a machine and prepares its name for another one. It moves the node's copies to the other nodes,
 waits until concordat serve has been stopped on the old machine, removes the node, and prints a token for the new
-machine. A lost machine is replaced in the same way; the copies then come from the other nodes. It refuses if the
-node has the only copy of anything. Run it on the node that has the key of the cluster's authority.
+machine. A lost machine is replaced in the same way; the copies then come from the other nodes. A node
+that holds the only copy of a shard cannot be replaced. Run the command on the node that has the key of the
+cluster's authority.
 
-If interrupted, run it again to continue, or go back with concordat cluster drain NODE --undo.`,
+If the command is interrupted, run it again to continue, or undo it with concordat cluster drain NODE --undo.`,
 		Example: "  concordat cluster replace b --dry-run\n  concordat cluster replace b",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
@@ -43,9 +44,9 @@ func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instanc
 	case !ok:
 		return cli.Usagef("no node %q", id)
 	case id == own.Node:
-		return cli.Usagef("this is node %s: run it on another one that has the key of the cluster's authority", id)
+		return cli.Usagef("this machine is node %s; run the command on another node that has the key of the cluster's authority", id)
 	case !cluster.HasAuthority(filepath.Join(o.Dir, instance.ClusterName)):
-		return cli.Usagef("the key of the cluster's authority is not on this machine: run it on the node that made the cluster")
+		return cli.Usagef("the key of the cluster's authority is not on this machine; run the command on the node that created the cluster")
 	}
 	node, live := w.Seen.Live[id]
 	if dry {

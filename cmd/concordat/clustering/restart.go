@@ -50,9 +50,9 @@ func (a *commands) clusterRestart() *cobra.Command {
 	c := &cobra.Command{Use: "restart [NODE...]", Short: "Restart nodes one after the other while the site keeps running",
 		Long: `Restart restarts the named nodes, or all nodes, one after the other: other nodes take over a node's shards, the node
 restarts, and the next one follows once the copies of the first are in sync again. It refuses if a shard would lose
-its last copy in sync, or the copies that writes need.
+its last copy in sync, or too many copies to accept writes.
 
-A node under systemd or in a container ends and is restarted by its service manager. For other nodes, give --command:
+A node under systemd or in a container exits and is restarted by its service manager. For other nodes, give --command:
 sh runs it on this machine with NODE, ADDRESS and ZONE in its environment, for example
 
   concordat cluster restart --command 'ssh "$NODE" systemctl restart concordat'`,
@@ -117,9 +117,9 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 		live, ok := r.w.Seen.Live[n]
 		switch {
 		case !ok && len(args) > 0:
-			return nil, fmt.Errorf("node %s is away: start it on its machine: %w", n, concordat.ErrUnavailable)
+			return nil, fmt.Errorf("node %s is not live; start it on its machine: %w", n, concordat.ErrUnavailable)
 		case !ok:
-			r.a.Warn("node %s is away and is skipped", n)
+			r.a.Warn("node %s is not live; skipping it", n)
 		case r.to != "" && live.Version == r.to:
 			r.a.Say("node %s already has version %s", n, r.to)
 			if err := r.a.TellJSON(rollStep{Node: n, Step: "skip", Version: r.to}); err != nil {
@@ -173,10 +173,10 @@ func (r *rolling) spared(n coord.NodeID) error {
 			}
 		}
 		if others == 0 {
-			return fmt.Errorf("shard %s has no copy in sync other than the one on node %s, so it could not be searched or changed during the restart; wait for its other copies, or add some (concordat cluster balance): %w", id, n, concordat.ErrRefused)
+			return fmt.Errorf("shard %s has no copy in sync except on node %s, so the shard could not be searched or changed during the restart; wait until other copies are in sync, or add copies (concordat cluster balance): %w", id, n, concordat.ErrRefused)
 		}
 		if len(s.Replicas) >= 3 && others < 2 {
-			return fmt.Errorf("shard %s has only one copy in sync other than the one on node %s, so it could not be changed during the restart; wait for its other copies: %w", id, n, concordat.ErrRefused)
+			return fmt.Errorf("shard %s has only one copy in sync apart from the one on node %s, so the shard could not be changed during the restart; wait until other copies are in sync: %w", id, n, concordat.ErrRefused)
 		}
 	}
 	return nil
@@ -199,11 +199,11 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 			how = "the command"
 		}
 		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.Seen.Live[n].Version},
-			fmt.Sprintf("would hand over the %d shards that it leads, and be restarted by %s", len(led), how))
+			fmt.Sprintf("would hand over the %d shards that it leads and be restarted by %s", len(led), how))
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
-		fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
+		fmt.Errorf("the node did not come back and get in sync within %v; look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
 	defer cancel()
 	// The previously restarted node may have the copies that must be in sync before this one stops.
 	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
@@ -227,7 +227,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	}
 	now := r.w.Seen.Live[n]
 	if r.to != "" && now.Version != r.to {
-		return fmt.Errorf("it came back with version %s, not %s: was the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to,
+		return fmt.Errorf("the node came back with version %s instead of %s; check whether the program was replaced on its machine: %w", cmp.Or(now.Version, "unknown"), r.to,
 			concordat.ErrInvalid)
 	}
 	if err := r.tell(rollStep{Node: n, Step: "catch up", Version: now.Version},

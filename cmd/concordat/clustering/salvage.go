@@ -113,7 +113,7 @@ func (a *commands) exportAsides(cmd *cobra.Command, dir, file string) (err error
 			return fmt.Errorf("%s: %w", s.Folder, err)
 		}
 	}
-	a.Say("%d documents of %d copies are in %s", n, len(asides), file)
+	a.Say("wrote %d documents from %d copies to %s", n, len(asides), file)
 	return nil
 }
 
@@ -123,5 +123,5 @@ func asideOf(s cluster.NodeState) string {
 	for _, a := range s.Asides {
 		shards = append(shards, string(a.Shard))
 	}
-	return fmt.Sprintf("node %s has put aside copies of shards %s: run concordat cluster salvage there", s.Node, strings.Join(shards, ", "))
+	return fmt.Sprintf("node %s has put aside copies of shards %s; run concordat cluster salvage on that node", s.Node, strings.Join(shards, ", "))
 }

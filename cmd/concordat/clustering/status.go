@@ -56,7 +56,7 @@ neither this machine's server nor the coordinator answers.`,
 			if st = here; err != nil {
 				cause := err
 				if st, err = instance.LookAtCluster(ctx, dir, c, min(nodesTime, statusTime-time.Since(begun))); err != nil {
-					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("unknown: neither this machine's server (%w) nor the coordinator (%w) answers",
+					return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("cannot determine the state of the cluster: neither this machine's server (%w) nor the coordinator (%w) answered",
 						cause, err)}
 				}
 			}
@@ -85,7 +85,7 @@ type nodeLine struct {
 func (a *commands) showCluster(st *instance.ClusterState) error {
 	l, err := cluster.ParseLayout(st.View.Config)
 	if err != nil {
-		return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("cannot tell: %w", err)}
+		return &cli.Exit{Code: cli.Incomplete, Err: fmt.Errorf("cannot determine the state of the cluster: %w", err)}
 	}
 	nodes := linesOf(st, l)
 	var shards []instance.ShardLine
@@ -167,7 +167,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 	for _, s := range shards {
 		by[s.State]++
 		if s.State == "down" && len(s.Hold) == len(s.InSync) {
-			out = append(out, fmt.Sprintf("shard %s: every copy in sync has lost acknowledged documents or is out of date (%s): start a node with a newer folder, or choose one with concordat cluster force; what the others have and it lacks is put aside, not deleted",
+			out = append(out, fmt.Sprintf("shard %s: every copy in sync has lost acknowledged documents or is out of date (%s); start a node with a newer folder, or choose a node with concordat cluster force; documents that only other nodes have are put aside, not deleted",
 				s.Shard, hasOf(s.Shard, nodes)))
 		}
 	}
@@ -182,9 +182,9 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 		case s != nil && !s.Online:
 			out = append(out, fmt.Sprintf("node %s cannot reach the coordinator: it answers questions but refuses changes", n))
 		case s == nil && line.Live:
-			out = append(out, fmt.Sprintf("node %s is live but does not answer: %s", n, cmp.Or(line.Silent, "it was not asked")))
+			out = append(out, fmt.Sprintf("node %s is live but does not answer: %s", n, cmp.Or(line.Silent, "the node was not asked")))
 		case !line.Live:
-			out = append(out, fmt.Sprintf("node %s is away", n))
+			out = append(out, fmt.Sprintf("node %s is not live", n))
 		}
 		if line.State != nil && len(line.State.Asides) > 0 {
 			out = append(out, asideOf(*line.State))
@@ -214,5 +214,5 @@ func hasOf(id concordat.ShardID, nodes map[coord.NodeID]*nodeLine) string {
 			}
 		}
 	}
-	return cmp.Or(strings.Join(out, "; "), "no node reports what it holds")
+	return cmp.Or(strings.Join(out, "; "), "no node has reported its copies")
 }

@@ -70,20 +70,20 @@ func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *insta
 // notToJoin names the secrets of this machine that are deliberately kept outside the folder, so a new node does not get them.
 func notToJoin(o *instance.Instance) (out []string) {
 	if o.Config.Store.Password != "" {
-		out = append(out, "the password of the database is in the environment here: also set $"+config.StorePasswordEnv+" on the other machine")
+		out = append(out, "the database password is in this machine's environment; also set $"+config.StorePasswordEnv+" on the other machine")
 	}
 	if zookeeperAccountOutside(o.Config.Cluster.Coordinator) {
-		out = append(out, "ZooKeeper's account is in the environment here: also set $"+zk.AccountVariable+" on the other machine")
+		out = append(out, "ZooKeeper's account is in this machine's environment; also set $"+zk.AccountVariable+" on the other machine")
 	}
 	b, err := keyfile.Bytes(filepath.Join(o.Dir, instance.KeystoreName))
 	if err != nil {
 		return out
 	}
 	if crypto.NeedsPassphrase(b) {
-		return append(out, "the keystore opens with a passphrase: also set $"+instance.PassphraseVariable+" on the other machine")
+		return append(out, "the keystore needs a passphrase; also set $"+instance.PassphraseVariable+" on the other machine")
 	}
 	if _, err := os.Stat(filepath.Join(o.Dir, instance.KeyFileName)); err != nil {
-		out = append(out, "the key of the keystore is not in the folder of the site: also set $"+instance.KeyFileVariable+" on the other machine")
+		out = append(out, "the keystore's key is not in the site's folder; also set $"+instance.KeyFileVariable+" on the other machine")
 	}
 	return out
 }

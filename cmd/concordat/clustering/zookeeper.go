@@ -39,7 +39,7 @@ func (a *commands) zookeeperCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "zookeeper", Short: "Show and change what a site keeps in ZooKeeper", Args: cobra.NoArgs,
 		Long: `Zookeeper shows and changes what a site keeps in ZooKeeper. It needs no running node. ZooKeeper's account is
-"user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
+read, as "user:password", from the file given with --zookeeper-account or from $` + zk.AccountVariable + `.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	f := c.PersistentFlags()
@@ -51,7 +51,7 @@ func (a *commands) zookeeperCommand() *cobra.Command {
 	f.StringVar(&z.ca, "zookeeper-ca", "",
 		"PEM file of the authorities that sign ZooKeeper's certificates (default: the system's); implies TLS")
 	f.StringVar(&z.certificate, "zookeeper-certificate", "", "PEM file of the certificate to present; implies TLS")
-	f.StringVar(&z.key, "zookeeper-key", "", "PEM file of its key (default: the same file)")
+	f.StringVar(&z.key, "zookeeper-key", "", "PEM file of the certificate's key (default: the certificate's file)")
 	f.DurationVar(&z.timeout, "zookeeper-wait", 10*time.Second, "how long to wait for ZooKeeper")
 	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z),
 		a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))
@@ -75,7 +75,7 @@ func (z *zookeeperFlags) options(a *commands) (zk.Options, error) {
 		o.Site = cmp.Or(o.Site, c.Site.ID)
 	}
 	if servers == "" {
-		return o, cli.Usagef("which ZooKeeper? Give --zookeeper, set $%s, or cluster.coordinator of the site", ZookeeperVariable)
+		return o, cli.Usagef("no ZooKeeper server is given; use --zookeeper, or set $%s or the site's cluster.coordinator", ZookeeperVariable)
 	}
 	for s := range strings.SplitSeq(servers, ",") {
 		o.Servers = append(o.Servers, strings.TrimSpace(s))
@@ -103,7 +103,7 @@ func (z *zookeeperFlags) config(a *commands) (*config.Config, error) {
 	}
 	c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName))
 	if err != nil {
-		return nil, fmt.Errorf("which site? Give --site and --zookeeper, or --data: %w", err)
+		return nil, fmt.Errorf("no site is given; use --site and --zookeeper, or --data: %w", err)
 	}
 	return c, nil
 }

@@ -22,7 +22,7 @@ func (a *commands) clusterRevertCommand(z *zookeeperFlags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			version, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || version < 1 {
-				return cli.Usagef("%q is not a version", args[0])
+				return cli.Usagef("%q is not a valid version number", args[0])
 			}
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
 				var now coord.Config

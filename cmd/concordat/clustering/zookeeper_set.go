@@ -40,12 +40,12 @@ the settings still have that version.`,
 					return err
 				}
 				if cmd.Flags().Changed("if-version") && c.Version != version {
-					return fmt.Errorf("settings have version %d, not %d: %w", c.Version, version, concordat.ErrChanged)
+					return fmt.Errorf("the settings are at version %d, not %d: %w", c.Version, version, concordat.ErrChanged)
 				}
 				for _, arg := range args {
 					k, v, ok := strings.Cut(arg, "=")
 					if !ok {
-						return cli.Usagef("%q is not KEY=VALUE", arg)
+						return cli.Usagef("%q is not of the form KEY=VALUE", arg)
 					}
 					next.Keys[k] = v
 				}
@@ -66,7 +66,7 @@ the settings still have that version.`,
 		},
 	}
 	c.Flags().StringSliceVar(&unset, "unset", nil, "keys, or libraries as library/NAME, to remove")
-	c.Flags().StringToStringVar(&policies, "policy", nil, "LIBRARY=FILE: policy of a library as JSON; - is stdin")
+	c.Flags().StringToStringVar(&policies, "policy", nil, "read the policy of a library from a JSON file, as LIBRARY=FILE (- for standard input)")
 	c.Flags().Int64Var(&version, "if-version", 0, "make the changes only if the settings have this version")
 	return c
 }

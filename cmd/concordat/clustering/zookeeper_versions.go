@@ -31,6 +31,6 @@ func (a *commands) saveSettings(ctx context.Context, s *zk.Session, version int6
 	if a.JSON {
 		return a.Line(map[string]int64{"version": now})
 	}
-	a.Say("settings have version %d", now)
+	a.Say("the settings are at version %d", now)
 	return nil
 }
