@@ -21,10 +21,10 @@ import (
 func DeleteCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "delete", Short: "Delete reports and documents permanently, with a receipt", Args: cobra.NoArgs,
-		Long: `Delete permanently removes reports, documents or whole libraries: from the index, the store, the submitted files
-and the fingerprint sets of partners. It returns once the bytes are gone from the disk, and prints a receipt, signed
-with the site's key and kept in the audit, that names documents only by a hash. doc/operations.md says what remains,
-such as backups.`,
+		Long: `Delete permanently removes reports, documents or whole libraries from the index, the store, the submitted files
+and the fingerprint sets of partners. It returns once the bytes are gone from the disk, and prints a receipt. The
+receipt is signed with the site's key, kept in the audit log, and names documents only by a hash. doc/operations.md
+says what remains, such as backups.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.deleteReports(), a.deleteDocuments(), a.deleteLibrary(), a.deleteList(), a.deleteReceipt(), a.deleteVerify())
 	return c
@@ -37,7 +37,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 	var reason, receipt string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
-			return cli.Usagef("--reason is empty: a deletion needs a reason")
+			return cli.Usagef("--reason is required: give the reason for the deletion")
 		}
 		return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 			t, err := target(cmd.Context(), o, args)
@@ -47,7 +47,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 			return a.erase(cmd.Context(), o, reason, receipt, t)
 		})
 	}}
-	c.Flags().StringVar(&reason, "reason", "", "reason, kept with the receipt")
+	c.Flags().StringVar(&reason, "reason", "", "reason for the deletion, kept with the receipt")
 	c.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to, in JSON")
 	return c
 }
@@ -65,7 +65,7 @@ func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file
 		return err
 	}
 	if errors.Is(err, concordat.ErrUnavailable) {
-		a.Warn("deleted, but bytes remain on disk for now: %v; the server continues the deletion", err)
+		a.Warn("deleted, but some bytes are still on disk: %v; the server will remove them", err)
 		err = nil
 	}
 	if err != nil {
@@ -97,11 +97,11 @@ func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason
 			return &r, json.Unmarshal(row.Receipt, &r)
 		}
 		if _, err := instance.Serving(ctx, o.Dir); err != nil {
-			return nil, fmt.Errorf("deletion %s was requested and continues when the site is served again: %w", id, err)
+			return nil, fmt.Errorf("deletion %s was requested and will continue when the server is running again: %w", id, err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("deletion %s continues in the server: %w", id, ctx.Err())
+			return nil, fmt.Errorf("deletion %s is still in progress on the server: %w", id, ctx.Err())
 		case <-tick.C:
 		}
 	}
@@ -120,16 +120,16 @@ func (a *commands) printReceipt(r *retain.Receipt, file string) error {
 	if a.JSON {
 		return a.Line(r)
 	}
-	state := "the bytes are gone"
+	state := "all bytes are gone from the disk"
 	if r.Done.IsZero() {
-		state = "bytes stay on disk for now; concordat delete receipt " + r.ID + " says when they are gone"
+		state = "some bytes are still on disk; concordat delete receipt " + r.ID + " shows when they are gone"
 	}
 	a.Say("deletion %s: %d reports, %d documents; %s", r.ID, len(r.Tasks), len(r.Documents), state)
 	for _, p := range r.Places {
 		a.Say("  %-12s %s", p.Name, p.State)
 	}
 	if r.Reports > 0 {
-		a.Say("  %d reports cite the documents; the wording that they quote: %s", r.Reports, r.Cited)
+		a.Say("  %d reports cite the documents; wording quoted in these reports: %s", r.Reports, r.Cited)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *commands) deleteDocuments() *cobra.Command {
-	return Deletion(a.Site, "document LIBRARY ID...", "Delete documents of a library", cobra.MinimumNArgs(2),
+	return Deletion(a.Site, "document LIBRARY ID...", "Delete documents from a library", cobra.MinimumNArgs(2),
 		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
 			l, err := o.Library(ctx, args[0])
 			if err != nil {

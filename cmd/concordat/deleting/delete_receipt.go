@@ -12,7 +12,7 @@ import (
 )
 
 func (a *commands) deleteReceipt() *cobra.Command {
-	return &cobra.Command{Use: "receipt ID", Short: "Print the receipt of a deletion in JSON", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "receipt ID", Short: "Print the receipt of a deletion as JSON", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				e, err := o.Store.Retention.Erasure(cmd.Context(), args[0])

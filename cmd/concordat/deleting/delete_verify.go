@@ -20,9 +20,9 @@ func (a *commands) deleteVerify() *cobra.Command {
 	var cardFiles []string
 	var document string
 	c := &cobra.Command{
-		Use: "verify FILE", Short: "Check the signature of a receipt", Args: cobra.ExactArgs(1),
-		Long: `Verify checks the site's signature on the receipt with the cards of --card or those that this
-site knows. With --document LIBRARY/ID it also checks that the receipt is about that document.`,
+		Use: "verify FILE", Short: "Check the signature of a deletion receipt", Args: cobra.ExactArgs(1),
+		Long: `Verify checks the site's signature on the receipt against the cards given with --card, or those that
+this site has stored. With --document LIBRARY/ID, it also checks that the receipt is about that document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := instance.ReadBounded(args[0], maxReceipt)
 			if err != nil {
@@ -34,13 +34,13 @@ site knows. With --document LIBRARY/ID it also checks that the receipt is about 
 			}
 			var r retain.Receipt
 			if err := json.Unmarshal(b, &r); err != nil || r.Version != retain.ReceiptVersion {
-				return cli.Usagef("%s: not a receipt of version %d: %v", args[0], retain.ReceiptVersion, err)
+				return cli.Usagef("%s: not a version %d receipt: %v", args[0], retain.ReceiptVersion, err)
 			}
 			if err := verifyReceipt(r, cards); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if document != "" && !names(r, document) {
-				return fmt.Errorf("%s: %w: it is not about %s", args[0], concordat.ErrNotFound, document)
+				return fmt.Errorf("%s: %w: the receipt is not about document %s", args[0], concordat.ErrNotFound, document)
 			}
 			a.Say("the receipt is unchanged since site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
 			if a.JSON {
@@ -49,8 +49,8 @@ site knows. With --document LIBRARY/ID it also checks that the receipt is about 
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with the card of a site; may be repeated")
-	c.Flags().StringVar(&document, "document", "", "document that the receipt must be about, as LIBRARY/ID")
+	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with a site's card; may be repeated")
+	c.Flags().StringVar(&document, "document", "", "check that the receipt is about this document, given as LIBRARY/ID")
 	return c
 }
 
@@ -61,7 +61,7 @@ func verifyReceipt(r retain.Receipt, cards cli.Cards) error {
 	}
 	var s signing.ReceiptSignature
 	if err := json.Unmarshal(r.Signature, &s); err != nil {
-		return fmt.Errorf("signature: %w: %v", concordat.ErrInvalid, err)
+		return fmt.Errorf("decode the signature: %w: %v", concordat.ErrInvalid, err)
 	}
 	sum, err := r.Sum()
 	if err != nil {
@@ -70,7 +70,7 @@ func verifyReceipt(r retain.Receipt, cards cli.Cards) error {
 	err = cards.Check(concordat.Statement{Site: s.Site, Kind: signing.KindReceipt, At: s.At, KeyEpoch: s.KeyEpoch,
 		Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
 	if err != nil {
-		return fmt.Errorf("signature of %s: %w", s.Site, err)
+		return fmt.Errorf("check the signature of site %s: %w", s.Site, err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func RetentionCommand(s *cli.Site) *cobra.Command {
 	c := &cobra.Command{Use: "retention", Short: "Show and apply retention rules", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var dryRun bool
-	run := &cobra.Command{Use: "run", Short: "Delete what has expired; concordat serve does so every hour", Args: cobra.NoArgs,
+	run := &cobra.Command{Use: "run", Short: "Delete what has expired, as concordat serve does every hour", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
 		}}
@@ -96,9 +96,9 @@ func (a *commands) showRetention(ctx context.Context, o *instance.Instance) erro
 			}
 			return inDays(n)
 		}
-		a.Say("reports: %s; texts of submissions: %s; originals: %s; nothing is stored: %t; wording of deleted sources: %s",
+		a.Say("kept: reports %s, texts of submissions %s, originals %s; nothing is stored: %t; wording of deleted sources: %s",
 			days(r.Reports), days(r.Texts), days(r.Originals), r.NoStore, r.Cited)
-		a.Say("documents of shared cases: after acceptance %s, after rejection %s, after withdrawal %s",
+		a.Say("documents of shared cases are deleted: after acceptance, %s; after rejection, %s; after withdrawal, %s",
 			afterDecision(r.Accepted), afterDecision(r.Rejected), afterDecision(r.Withdrawn))
 	}
 	for _, l := range libraries {

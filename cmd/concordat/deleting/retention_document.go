@@ -14,11 +14,11 @@ import (
 
 func (a *commands) retentionDocument() *cobra.Command {
 	var hidden, expires string
-	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set when a document stops being hidden, and when it is deleted",
+	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set when a document stops being hidden and when it is deleted",
 		Args: cobra.ExactArgs(2),
-		Long: `A hidden document counts in checks: its passages are found and count. Until the date, reports show neither its
-title nor its wording, and partners learn nothing about it; after that, all reports show both, including earlier
-ones.`,
+		Long: `A hidden document still counts in checks: passages from it are found and counted. Until the date given with
+--hidden-until, reports show neither its title nor its wording, and partners learn nothing about it; after that date,
+all reports show both, including earlier ones.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
@@ -50,7 +50,7 @@ ones.`,
 				return err
 			})
 		}}
-	c.Flags().StringVar(&hidden, "hidden-until", "", "hide it until this date (YYYY-MM-DD); empty: show it")
-	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD); empty: never")
+	c.Flags().StringVar(&hidden, "hidden-until", "", "hide the document until this date (YYYY-MM-DD); if empty, show it")
+	c.Flags().StringVar(&expires, "expires", "", "delete the document on this date (YYYY-MM-DD); if empty, never")
 	return c
 }

@@ -29,9 +29,9 @@ func Command(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "harvest", Short: "Keep libraries filled from repositories and folders", Args: cobra.NoArgs,
 		Long: `A source is a repository that speaks OAI-PMH or ResourceSync, or a folder. concordat serve
-reads each source on its schedule: new and changed documents come into the library, with authors, dates,
+reads each source on its schedule: new and changed documents are added to the library, with authors, dates,
 licences and links; texts under embargo wait until it ends; documents that the source withdraws leave the
-library. doc/harvest.md has the details.`,
+library. For details, see doc/harvest.md.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.add(), a.list(), a.run(), a.records(), a.remove())
 	return c
@@ -41,11 +41,11 @@ func (a *commands) add() *cobra.Command {
 	var spec harvest.Spec
 	var library string
 	c := &cobra.Command{Use: "add URL --library L", Short: "Add a source", Args: cobra.ExactArgs(1),
-		Long: `Add registers a source; concordat serve begins to read it at once. URL is the address of a repository or of its OAI-PMH
-interface, of a ResourceSync description or list, or of a folder: file:///srv/theses.`,
+		Long: `Add registers a source; concordat serve starts reading it immediately. URL is the address of a repository or of its
+OAI-PMH interface, of a ResourceSync description or list, or of a folder, such as file:///srv/theses.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {
-				return cli.Usagef("--library is missing: name a library")
+				return cli.Usagef("--library is required: name the library to fill")
 			}
 			spec.URL, spec.Library = args[0], concordat.LibraryID(library)
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
@@ -64,7 +64,7 @@ interface, of a ResourceSync description or list, or of a folder: file:///srv/th
 						"library": h.Library})
 				})
 				if errors.Is(err, concordat.ErrExists) {
-					return cli.Usagef("source %s already exists; give this one another name with --name", h.ID)
+					return cli.Usagef("source %s already exists; choose a different name with --name", h.ID)
 				}
 				if err != nil {
 					return err
@@ -74,17 +74,17 @@ interface, of a ResourceSync description or list, or of a folder: file:///srv/th
 		}}
 	f := c.Flags()
 	f.StringVarP(&library, "library", "l", "", "library to fill")
-	f.StringVar(&spec.ID, "name", "", "name of the source (default: from the address)")
-	f.StringVar(&spec.Kind, "kind", "", "oai or resourcesync (default: by the address)")
-	f.StringVar(&spec.Set, "set", "", "set of the repository (default: all records)")
-	f.StringVar(&spec.Format, "format", "", "format of metadata, such as oai_dc (default: the one that gives the most information about texts)")
-	f.DurationVar(&spec.Every, "every", 24*time.Hour, "time between two runs; 0: only on request")
-	f.StringVar(&spec.Withdrawn, "withdrawn", store.HarvestDelete, "documents that the source withdraws: delete or keep")
+	f.StringVar(&spec.ID, "name", "", "name of the source (default: taken from the address)")
+	f.StringVar(&spec.Kind, "kind", "", "kind of source: oai or resourcesync (default: detected from the address)")
+	f.StringVar(&spec.Set, "set", "", "set of records to read (default: all records)")
+	f.StringVar(&spec.Format, "format", "", "metadata format, such as oai_dc (default: the format with the most information about texts)")
+	f.DurationVar(&spec.Every, "every", 24*time.Hour, "time between runs (0: run only on request)")
+	f.StringVar(&spec.Withdrawn, "withdrawn", store.HarvestDelete, "what to do with documents that the source withdraws: delete or keep")
 	return c
 }
 
 func (a *commands) list() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the sources with their progress", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "list", Short: "List sources and their progress", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				all, err := o.Store.Harvest.Sources(cmd.Context())
@@ -147,15 +147,15 @@ func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 func (a *commands) run() *cobra.Command {
 	var whole bool
 	c := &cobra.Command{Use: "run NAME", Short: "Read a source now", Args: cobra.ExactArgs(1),
-		Long: `Run reads a source now. If the server is running, the server does the reading. With --whole
-it lists everything again, and removes what the source no longer lists, however much that is.`,
+		Long: `Run reads a source now. If the server is running, the server does the reading. With --whole,
+all records are listed again, and documents that the source no longer lists are removed, however many they are.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.runSource(cmd.Context(), o,
 					args[0], whole)
 			})
 		}}
-	c.Flags().BoolVar(&whole, "whole", false, "list everything, and remove what is no longer listed")
+	c.Flags().BoolVar(&whole, "whole", false, "list all records again, and remove documents that the source no longer lists")
 	return c
 }
 
@@ -185,7 +185,7 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 		return err
 	}
 	if o.Remote != nil {
-		a.Say("%s: the server is reading it; concordat harvest list shows its progress", id)
+		a.Say("%s: the server is reading this source; to see the progress, run concordat harvest list", id)
 		return nil
 	}
 	r := instance.NewReader(instance.Extraction(o.Config), 0)
@@ -193,7 +193,7 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 	e := instance.Eraser(o, a.Signatures().Receipt, log)
 	err = daemon.Harvester(o, r, e, log).Run(ctx, id)
 	if _, resumed := e.Resume(context.WithoutCancel(ctx)); resumed != nil && err == nil {
-		a.Warn("deleted, but bytes remain on disk for now: %v", resumed)
+		a.Warn("deleted, but some bytes are still on disk: %v", resumed)
 	}
 	err = errors.Join(err, r.Close())
 	if errors.Is(err, store.ErrLease) {
@@ -204,7 +204,7 @@ func (a *commands) runSource(ctx context.Context, o *instance.Instance, id strin
 
 func (a *commands) records() *cobra.Command {
 	var state string
-	c := &cobra.Command{Use: "records NAME", Short: "List the records of a source, and say why a text is missing", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "records NAME", Short: "List the records of a source, and explain why a text is missing", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if state != "" && !slices.Contains(store.HarvestRecordStates, store.HarvestRecordState(state)) {
 				return cli.Usagef("--state %s: want one of %v", state, store.HarvestRecordStates)
@@ -213,7 +213,7 @@ func (a *commands) records() *cobra.Command {
 				return a.listRecords(cmd.Context(), o, args[0], store.HarvestRecordState(state))
 			})
 		}}
-	c.Flags().StringVar(&state, "state", "", "only records in this state, such as failed or embargoed")
+	c.Flags().StringVar(&state, "state", "", "list only records in this state, such as failed or embargoed")
 	return c
 }
 
@@ -244,7 +244,7 @@ func (a *commands) listRecords(ctx context.Context, o *instance.Instance, id str
 }
 
 func (a *commands) remove() *cobra.Command {
-	return &cobra.Command{Use: "remove NAME", Short: "Forget a source; its documents stay in the library", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "remove NAME", Short: "Remove a source, but keep its documents in the library", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				err := o.Store.Atomic(cmd.Context(), func(tx *store.DB) error {

@@ -13,7 +13,7 @@ func (a *commands) loginLinkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "link ACCOUNT PROVIDER SUBJECT", Short: "Allow a provider's user to sign in to an account", Args: cobra.ExactArgs(3),
 		Long: `Link allows the person whom a provider identifies as SUBJECT (the claim sub) to sign in to an account. The audit
-has the subject of anyone who was refused (concordat audit show).`,
+log contains the subject of each person who was refused (concordat audit show).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				issuer, err := issuerOf(o.Config, args[1])
@@ -24,7 +24,7 @@ has the subject of anyone who was refused (concordat audit show).`,
 					Made: time.Now()}); err != nil {
 					return err
 				}
-				a.Say("%s at %s signs in as %s", args[2], args[1], args[0])
+				a.Say("%s at %s can now sign in as %s", args[2], args[1], args[0])
 				return nil
 			})
 		},

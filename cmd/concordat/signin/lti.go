@@ -36,11 +36,11 @@ func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 				bad = append(bad, fmt.Sprintf("platform %s: %v", p.ID, err))
 			}
 			if len(p.Deployments) == 0 {
-				fmt.Fprintf(a.Stderr, "platform %s has no deployment: nothing from it is accepted\n", p.ID)
+				fmt.Fprintf(a.Stderr, "platform %s has no deployments, so nothing from this platform is accepted\n", p.ID)
 			}
 		}
 		if len(all) > 0 && !instance.OverTLS(c) && !c.LTI.Private {
-			bad = append(bad, "serve.url: want https, since learning platforms are registered: without it, browsers keep no cookies in the platforms' frames")
+			bad = append(bad, "serve.url: want https, because learning platforms are registered and browsers keep no cookies in their frames without https")
 		}
 		if len(bad) > 0 {
 			return cli.Usagef("%s", strings.Join(bad, "\n"))

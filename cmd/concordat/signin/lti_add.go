@@ -33,14 +33,14 @@ func (a *commands) ltiAddCommand() *cobra.Command {
 	var kind, base string
 	c := &cobra.Command{
 		Use: "add ID", Short: "Register a learning platform", Args: cobra.ExactArgs(1),
-		Long: `Add registers a learning platform under a short name. --kind moodle or canvas with --url fills in the addresses;
-other flags override them. concordat lti show prints what to enter at the platform.`,
+		Long: `Add registers a learning platform under a short name. --kind moodle or --kind canvas, with --url, fills in the
+addresses; other flags override them. concordat lti show prints what to enter at the platform.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			one := p
 			if kind != "" {
 				preset, ok := ltiPresets[kind]
 				if !ok || base == "" {
-					return cli.Usagef("want --kind moodle or canvas, with --url such as https://moodle.example.edu")
+					return cli.Usagef("--kind must be moodle or canvas, and requires --url, such as https://moodle.example.edu")
 				}
 				one = fillLTI(p, preset(strings.TrimRight(base, "/")))
 			}
@@ -61,17 +61,17 @@ other flags override them. concordat lti show prints what to enter at the platfo
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&kind, "kind", "", "moodle or canvas")
-	f.StringVar(&base, "url", "", "address of the platform, with --kind")
-	f.StringVar(&p.Name, "name", "", "name for people")
-	f.StringVar(&p.Issuer, "issuer", "", "issuer, or platform id")
-	f.StringVar(&p.Client, "client", "", "client id that the platform gave")
+	f.StringVar(&kind, "kind", "", "kind of platform: moodle or canvas")
+	f.StringVar(&base, "url", "", "address of the platform, for use with --kind")
+	f.StringVar(&p.Name, "name", "", "display name of the platform")
+	f.StringVar(&p.Issuer, "issuer", "", "issuer of the platform, also called platform ID")
+	f.StringVar(&p.Client, "client", "", "client ID assigned by the platform")
 	f.StringVar(&p.AuthURL, "auth-url", "", "authentication request address")
 	f.StringVar(&p.TokenURL, "token-url", "", "access token address")
-	f.StringVar(&p.TokenAudience, "token-audience", "", "audience of token requests, if it is not the token address")
+	f.StringVar(&p.TokenAudience, "token-audience", "", "audience of token requests (default: the access token address)")
 	f.StringVar(&p.KeysURL, "keys-url", "", "public keyset address")
-	f.StringSliceVar(&p.Deployments, "deployment", nil, `deployment ids; "*" for any`)
-	f.StringSliceVar(&p.Hosts, "host", nil, "further hosts of its services; a leading dot includes subdomains")
+	f.StringSliceVar(&p.Deployments, "deployment", nil, `deployment IDs, or "*" for any`)
+	f.StringSliceVar(&p.Hosts, "host", nil, "additional hosts of the platform's services; a leading dot includes subdomains")
 	return c
 }
 

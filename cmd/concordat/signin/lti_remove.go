@@ -8,7 +8,7 @@ import (
 
 func (a *commands) ltiRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove ID", Short: "Forget a learning platform; the checks it requested are kept", Args: cobra.ExactArgs(1),
+		Use: "remove ID", Short: "Remove a learning platform, but keep the checks that it requested", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if err := o.Store.LTI.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {

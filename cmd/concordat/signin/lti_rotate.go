@@ -11,7 +11,7 @@ import (
 func (a *commands) ltiRotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate", Short: "Create a new signing key, used from the next start", Args: cobra.NoArgs,
-		Long: `Rotate makes a new key that signs messages to platforms from the next start of concordat serve.
+		Long: `Rotate creates a new key, which signs messages to platforms from the next start of concordat serve.
 The two previous keys stay published, so nothing in transit is lost.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
@@ -26,9 +26,9 @@ The two previous keys stay published, so nothing in transit is lost.`,
 					return err
 				}
 				if o.Clustered() {
-					a.Warn("the other nodes also need %s: copy it to their folders before they start again", instance.LTIKeyName)
+					a.Warn("the other nodes also need %s: copy the file to their folders before you restart them", instance.LTIKeyName)
 				}
-				a.Say("a new key was created; it is used from the next start")
+				a.Say("a new key was created and will be used from the next start of concordat serve")
 				return nil
 			})
 		},
