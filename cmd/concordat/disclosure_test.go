@@ -56,7 +56,7 @@ func TestDisclosureCommands(t *testing.T) {
 		"north asks for 1 passages of theses/a") != 3 || !strings.Contains(out, "an examination (dean@north)") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "show", "gone"); !strings.Contains(out, "its document is gone") {
+	if out := command(cli.Misused, "disclosure", "show", "gone"); !strings.Contains(out, "its document was deleted") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "show", "one"); !strings.Contains(out, "\n"+wanted+"\n") || strings.Contains(out, "silence") {

@@ -228,14 +228,14 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	if got := south.json("reveal", task, "1"); got["state"] != "granted" || got["level"] != "overlap" {
 		t.Fatalf("overlap: %v", got)
 	}
-	if out := south.command(cli.Done, "reveal", task, "1"); !strings.Contains(out, "nothing is left") {
+	if out := south.command(cli.Done, "reveal", task, "1"); !strings.Contains(out, "no passages are left") {
 		t.Errorf("the same again: %s", out)
 	}
 	passage := []string{"reveal", task, "1", "--level", "passage", "--reason", "an examination", "--contact", "dean@south"}
 	if got := south.json(passage...); got["state"] != "pending" || got["level"] != "passage" {
 		t.Fatalf("passage: %v", got)
 	}
-	if out := south.command(cli.Done, passage...); !strings.Contains(out, "nothing is left") {
+	if out := south.command(cli.Done, passage...); !strings.Contains(out, "no passages are left") {
 		t.Errorf("asked for twice: %s", out)
 	}
 	if got := south.json("reveal", task, "--refresh"); got["state"] != "pending" {
@@ -263,7 +263,7 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	if got := text(); got != strings.TrimSpace(iceText) {
 		t.Errorf("what was shown: %q", got)
 	}
-	if out := south.command(cli.Done, "reveal", task, "--refresh"); !strings.Contains(out, "nothing is pending") {
+	if out := south.command(cli.Done, "reveal", task, "--refresh"); !strings.Contains(out, "no requests are pending") {
 		t.Errorf("after all was granted: %s", out)
 	}
 }
@@ -288,7 +288,7 @@ func testNotified(t *testing.T, north, south *served, task string) {
 }
 
 func testMirror(t *testing.T, north, south *served, bell string) {
-	if out := south.command(cli.Failed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not open to this site") {
+	if out := south.command(cli.Failed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not shared with this site") {
 		t.Errorf("a library that is not there: %s", out)
 	}
 	// A document shown in words is not shipped, because both forms of a text together would reveal more than either.
@@ -311,7 +311,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if len(rep["evidence"].([]any)) != 1 || !strings.Contains(south.command(cli.Done, "report", "show", rep["task"].(string)), "bell") {
 		t.Errorf("check with the mirror: %v", rep)
 	}
-	if out := south.command(cli.Misused, "reveal", rep["task"].(string), "1"); !strings.Contains(out, "known from a mirror") {
+	if out := south.command(cli.Misused, "reveal", rep["task"].(string), "1"); !strings.Contains(out, "found in a mirror") {
 		t.Errorf("reveal of a mirror's passage: %s", out)
 	}
 	rep = south.json("check", bell, "--no-mirrors")

@@ -19,11 +19,11 @@ func (a *commands) alertEnd() *cobra.Command {
 	var deadline time.Duration
 	c := &cobra.Command{
 		Use: "end TASK", Short: "Stop watching a check, here and at partners", Args: cobra.ExactArgs(1),
-		Long: `End stops watching a check, here at once and at each partner that keeps its questions. Partners that
+		Long: `End stops watching a check, here immediately and at each partner that keeps its questions. Partners that
 cannot be reached are named, and the command fails; run it again to notify them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
-				return cli.Usagef("--deadline %v: want more than 0", deadline)
+				return cli.Usagef("--deadline %v: want a positive duration", deadline)
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.endStanding(cmd.Context(), o, concordat.TaskID(args[0]), deadline)
@@ -65,7 +65,7 @@ func (a *commands) endStanding(ctx context.Context, o *instance.Instance, task c
 		a.Say("check %s is no longer watched; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
 	}
 	if len(left) > 0 && err != nil {
-		err = fmt.Errorf("%w (ended here; repeat the command to notify the partners named)", err)
+		err = fmt.Errorf("%w (this site no longer watches the check; repeat the command to notify the partners named)", err)
 	}
 	return errors.Join(err, err2)
 }

@@ -21,7 +21,7 @@ func (a *commands) alertHandle() *cobra.Command {
 			for _, arg := range args {
 				n, err := strconv.ParseInt(arg, 10, 64)
 				if err != nil || n < 1 {
-					return cli.Usagef("alert %q: want its number; see concordat alert list", arg)
+					return cli.Usagef("%q is not an alert number; see concordat alert list", arg)
 				}
 				numbers = append(numbers, n)
 			}
@@ -38,7 +38,7 @@ func (a *commands) alertHandle() *cobra.Command {
 					if a.JSON {
 						err = a.Line(map[string]any{"number": n, "changed": changed})
 					} else if !changed {
-						a.Say("alert %d is already in that state", n)
+						a.Say("alert %d is already in the requested state", n)
 					}
 					if err != nil {
 						return err
@@ -48,6 +48,6 @@ func (a *commands) alertHandle() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&reopen, "reopen", false, "reopen them instead")
+	c.Flags().BoolVar(&reopen, "reopen", false, "reopen the alerts instead")
 	return c
 }

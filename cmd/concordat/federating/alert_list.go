@@ -43,7 +43,7 @@ func (a *commands) alertList() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&after, "after", 0, "only alerts after this number")
+	c.Flags().Int64Var(&after, "after", 0, "list only alerts with numbers above this one")
 	return c
 }
 
@@ -55,7 +55,7 @@ func (a *commands) printAlert(x store.Alert, names map[concordat.SiteID]string) 
 	if x.Side == store.AlertTold {
 		line += seenPart(x)
 	} else {
-		line += fmt.Sprintf("%s  %s of it in %s", x.Task, report.Plural(x.Sentences, "sentence", "sentences"), x.Source)
+		line += fmt.Sprintf("%s  %s found in %s", x.Task, report.Plural(x.Sentences, "sentence", "sentences"), x.Source)
 		if x.Title != "" {
 			line += fmt.Sprintf(" %q", x.Title)
 		}

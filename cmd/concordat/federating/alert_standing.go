@@ -39,7 +39,7 @@ func (a *commands) listStanding(ctx context.Context, o *instance.Instance) error
 			err = a.Line(map[string]any{"check": id, "title": t.Title, "made": t.Made, "partners": append([]concordat.SiteID{}, at...)})
 		} else {
 			a.Say("%s  %s  %s (%s)", id, t.Made.Local().Format(time.DateTime), t.Title,
-				report.Plural(len(at), "partner keeps it", "partners keep it"))
+				report.Plural(len(at), "partner keeps watching", "partners keep watching"))
 		}
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 func (a *commands) auditExport() *cobra.Command {
 	var out string
 	c := &cobra.Command{
-		Use: "export", Short: "Write the audit as JSON lines, ending with its signed head", Args: cobra.NoArgs,
+		Use: "export", Short: "Export the audit log as JSON lines, ending with its signed head", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				var b bytes.Buffer

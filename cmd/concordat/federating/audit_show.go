@@ -13,7 +13,7 @@ func (a *commands) auditShow() *cobra.Command {
 	var after int64
 	var limit int
 	c := &cobra.Command{
-		Use: "show", Short: "List entries of the audit, oldest first", Args: cobra.NoArgs,
+		Use: "show", Short: "List entries of the audit log, oldest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				es, err := o.Store.Audit.Audit(cmd.Context(), after, limit)
@@ -34,7 +34,7 @@ func (a *commands) auditShow() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&after, "after", 0, "start after this entry")
-	c.Flags().IntVar(&limit, "limit", 100, "maximum number of entries")
+	c.Flags().Int64Var(&after, "after", 0, "list only entries after the one with this number")
+	c.Flags().IntVar(&limit, "limit", 100, "maximum number of entries to list")
 	return c
 }

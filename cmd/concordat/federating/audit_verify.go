@@ -25,19 +25,19 @@ func (a *commands) auditVerify() *cobra.Command {
 	var of, file string
 	var heads []string
 	c := &cobra.Command{
-		Use: "verify", Short: "Verify the chain of the audit, here or in a partner's export",
+		Use: "verify", Short: "Verify the hash chain of the audit log, here or in a partner's export",
 		Long: `Verify checks the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
-rewritten completely is consistent in itself, so only signed heads kept elsewhere reveal it. The end is compared
-with the head that the site signed last (audit.head), so missing entries are noticed. In case someone can change
-both the audit and audit.head, record the last hash elsewhere, or keep a copy of audit.head there.
+rewritten completely is consistent in itself, so only signed heads kept elsewhere reveal it. The last
+entry is compared with the head that the site signed last (audit.head), so missing entries are noticed. If someone
+could change both the audit log and audit.head, keep the last hash or a copy of audit.head elsewhere.
 
-  --head FILE          a head of this site that a partner kept, as audit export wrote it
+  --head FILE          a signed head of this site that a partner kept, as written by audit export
   --export FILE --of SITE
-                       a partner's audit, compared with the heads that this site kept`,
+                       a partner's audit log, compared with the heads that this site kept`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (of == "") != (file == "") {
-				return cli.Usagef("--export and --of go together")
+				return cli.Usagef("--export and --of must be used together")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if file != "" {
@@ -47,8 +47,8 @@ both the audit and audit.head, record the last hash elsewhere, or keep a copy of
 			})
 		},
 	}
-	c.Flags().StringVar(&file, "export", "", "file that audit export wrote at another site")
-	c.Flags().StringVar(&of, "of", "", "partner whose audit it is")
+	c.Flags().StringVar(&file, "export", "", "file written by audit export at a partner site")
+	c.Flags().StringVar(&of, "of", "", "partner whose audit log was exported")
 	c.Flags().StringArrayVar(&heads, "head", nil, "file whose last line is a signed head; may be repeated")
 	return c
 }
@@ -75,7 +75,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	if ok {
 		known = append(known, kept)
 	} else {
-		a.Warn("no signed head is kept with the store: missing entries at the end would go unnoticed")
+		a.Warn("no signed head is kept with the store, so missing entries at the end of the audit log would go unnoticed")
 	}
 	if _, _, err := o.AuditEnds(ctx); err != nil {
 		return a.verified(store.AuditHead{}, len(known), err)
@@ -95,7 +95,7 @@ func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 	if a.JSON {
 		return a.Line(map[string]any{"ok": true, "entries": head.Seq, "hash": head.Hash, "heads": heads})
 	}
-	a.Say("the audit is intact: %d entries, %d known heads in it, last hash %s", head.Seq, heads, head.Hash)
+	a.Say("the audit log is intact: %d entries, %d known heads, last hash %s", head.Seq, heads, head.Hash)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 		}
 		h, err := crypto.ParseHead(last.Head)
 		if err != nil {
-			return nil, cli.Usagef("%s: its last line is not a signed head", file)
+			return nil, cli.Usagef("%s: the last line is not a signed head", file)
 		}
 		if err := checkHead(h, cards); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -125,7 +125,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 
 // checkHead succeeds if one of the cards confirms the head.
 func checkHead(h *crypto.Head, cards []*crypto.Card) error {
-	err := fmt.Errorf("%w: no card of %s is known", crypto.ErrCard, h.Site)
+	err := fmt.Errorf("%w: this site has no card of site %s", crypto.ErrCard, h.Site)
 	for _, c := range cards {
 		if err = h.Check(c); err == nil {
 			return nil
@@ -175,7 +175,7 @@ func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file,
 	}
 	for _, w := range kept {
 		if w.Fork {
-			a.Warn("%s has shown audits that contradict each other: entry %d, received %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
+			a.Warn("%s has shown contradictory audit logs: entry %d, received %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
 		}
 	}
 	more, err := readHeads(append(heads, file), cards) // the last line of the export itself is signed too

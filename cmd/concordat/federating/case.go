@@ -29,14 +29,14 @@ func CaseCommand(s *cli.Site) *cobra.Command {
 	a := &caseCommands{s}
 	c := &cobra.Command{Use: "case", Short: "Settle cases that this site shares with a partner", Args: cobra.NoArgs,
 		Long: `When a partner's document matches a standing check of this site, or the other way round, both sites see one case
-with the same number. Each says where it stands (open, confirmed, cleared), and whom to call. A case is settled once
-both sites agree. The command decide ends it for this site's own document: its text and fingerprints are deleted here,
-and the partner drops the fingerprints that it keeps; each site has a receipt.`,
+with the same number. Each site states its position (open, confirmed or cleared) and names a contact. A case is
+settled once both sites agree. The decide command closes the case for this site's own document: its text and
+fingerprints are deleted here, and the partner deletes the fingerprints that it keeps; each site gets a receipt.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.caseList(), a.caseShow(),
-		a.caseMove("confirm ID", "Say that the documents share more than they should", concordat.CaseConfirmed),
-		a.caseMove("clear ID", "Say that nothing is wrong", concordat.CaseCleared),
-		a.caseMove("reopen ID", "Withdraw what this site said about a case", concordat.CaseOpen), a.caseDecide())
+		a.caseMove("confirm ID", "State that the documents share more than they should", concordat.CaseConfirmed),
+		a.caseMove("clear ID", "State that nothing is wrong", concordat.CaseCleared),
+		a.caseMove("reopen ID", "Withdraw this site's statement about a case", concordat.CaseOpen), a.caseDecide())
 	return c
 }
 
@@ -59,12 +59,12 @@ func (a *caseCommands) caseList() *cobra.Command {
 		})
 	}
 	c := &cobra.Command{Use: "list", Short: "List shared cases, newest first", Args: cobra.NoArgs, RunE: list}
-	c.Flags().BoolVar(&open, "open", false, "only cases that the two sites have not settled")
+	c.Flags().BoolVar(&open, "open", false, "list only cases that are not settled yet")
 	return c
 }
 
 func (a *caseCommands) caseShow() *cobra.Command {
-	return &cobra.Command{Use: "show ID", Short: "Show one case, and what each site has shown the other", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "show ID", Short: "Show a case and what each site has shown the other", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				x, err := theCase(cmd.Context(), o, args[0])
@@ -105,13 +105,13 @@ func (a *caseCommands) caseMove(use, short string, state concordat.CaseState) *c
 func caseFlags(c *cobra.Command, m *retain.CaseMove, actor *string) {
 	c.Flags().StringVar(&m.Words, "words", "", "message to the partner")
 	c.Flags().StringVar(&m.Contact, "contact", "", "person whom the partner can call (default: unchanged)")
-	c.Flags().StringVar(actor, "as", "", "person who makes this statement (default: the user)")
+	c.Flags().StringVar(actor, "as", "", "person who makes this statement (default: the current user)")
 }
 
 func (a *caseCommands) caseDecide() *cobra.Command {
 	var m retain.CaseMove
 	var actor string
-	c := &cobra.Command{Use: "decide ID accepted|rejected|withdrawn", Short: "Record the decision about this site's document, and delete it",
+	c := &cobra.Command{Use: "decide ID accepted|rejected|withdrawn", Short: "Record the decision about this site's document, and delete the document",
 		Args: cobra.ExactArgs(2), RunE: func(cmd *cobra.Command, args []string) error {
 			m.Decision = concordat.CaseDecision(args[1])
 			if m.Decision == concordat.Undecided || !slices.Contains(concordat.CaseDecisions(), m.Decision) {
@@ -173,7 +173,7 @@ func (a *caseCommands) printCase(ctx context.Context, o *instance.Instance, x st
 	}
 	side := "here matches a check of"
 	if v.Side == store.AlertFound {
-		side = "matches a check of this site; it is at"
+		side = "matches a check of this site; the document is at"
 	}
 	a.Say("%s  %-9s  %s  %s %s %s", v.ID, v.State, v.Opened.Local().Format(time.DateOnly), what, side, v.Name)
 	if !whole {
@@ -185,14 +185,14 @@ func (a *caseCommands) printCase(ctx context.Context, o *instance.Instance, x st
 		a.Say("  %s", shownLine(s))
 	}
 	if v.Deletion != "" {
-		a.Say("  deletion %s; see concordat delete receipt", v.Deletion)
+		a.Say("  deletion %s; for its receipt, run concordat delete receipt", v.Deletion)
 	}
 	return nil
 }
 
 func position(p view.CasePosition) string {
 	if p.At.IsZero() {
-		return "has said nothing"
+		return "no statement yet"
 	}
 	parts := []string{string(p.State), p.At.Local().Format(time.DateTime)}
 	due := ""

@@ -37,7 +37,7 @@ func (a *commands) disclosureCommand() *cobra.Command {
 			})
 		},
 	}
-	list.Flags().StringVar(&state, "state", "", "only requests in this state: pending, granted, refused, expired or withdrawn")
+	list.Flags().StringVar(&state, "state", "", "list only requests in this state: pending, granted, refused, expired or withdrawn")
 	c.AddCommand(list, a.disclosureShow(),
 		a.decision("approve ID", "Allow a partner to read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
@@ -67,7 +67,7 @@ func (a *commands) decision(use, short string, decide func(ctx context.Context, 
 				}
 				d, err := decide(cmd.Context(), o, args[0], actor, words)
 				if errors.Is(err, concordat.ErrNotFound) {
-					return cli.Usagef("no request %s: see concordat disclosure list", args[0])
+					return cli.Usagef("no request %s; see concordat disclosure list", args[0])
 				}
 				if errors.Is(err, concordat.ErrInvalid) {
 					return cli.Usage(err)
@@ -80,7 +80,7 @@ func (a *commands) decision(use, short string, decide func(ctx context.Context, 
 		},
 	}
 	c.Flags().StringVar(&words, "words", "", "message to the partner; required to refuse or withdraw")
-	c.Flags().StringVar(&actor, "as", "", "who decides (default: the user)")
+	c.Flags().StringVar(&actor, "as", "", "person who decides (default: the current user)")
 	return c
 }
 
@@ -99,7 +99,7 @@ func (a *commands) disclosureShow() *cobra.Command {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				d, texts, err := o.Answers.Requests.Asked(cmd.Context(), args[0])
 				if errors.Is(err, concordat.ErrNotFound) {
-					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])
+					return cli.Usagef("request %s does not exist, or its document was deleted; see concordat disclosure list", args[0])
 				}
 				if err != nil {
 					return err

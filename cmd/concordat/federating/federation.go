@@ -63,7 +63,7 @@ func (a *commands) newEpoch(ctx context.Context, o *instance.Instance, k *instan
 	}
 	es := held.Epochs
 	if n := len(es); n > 1 && es[n-1].From.Sub(es[n-2].From) < crypto.EpochAge {
-		a.Warn("this epoch begins less than %d days after the one before: each member accepts it only after its administrator runs "+
+		a.Warn("this epoch begins less than %d days after the previous one, so each member accepts it only after its administrator runs "+
 			"concordat federation join %s %s", crypto.EpochAge/(24*time.Hour), f, instance.PartnerName(id.Site()))
 	}
 	return nil

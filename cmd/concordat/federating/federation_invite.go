@@ -13,8 +13,8 @@ import (
 func (a *commands) federationInvite() *cobra.Command {
 	c := &cobra.Command{
 		Use: "invite NAME SITE...", Short: "Make active partners members of a federation that this site leads",
-		Long: `Invite allows the sites to fetch the federation's secret from this one. Their administrators then run concordat
-federation join NAME SITE, where SITE is this one.`,
+		Long: `Invite allows the partners to fetch the federation's secret from this site. Their administrators then run
+concordat federation join NAME SITE, where SITE is this site.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {

@@ -9,7 +9,7 @@ import (
 
 func (a *commands) federationLeave() *cobra.Command {
 	return &cobra.Command{
-		Use: "leave NAME", Short: "Forget a federation and its secrets", Args: cobra.ExactArgs(1),
+		Use: "leave NAME", Short: "Leave a federation and delete its secrets", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
 				ctx := cmd.Context()

@@ -17,10 +17,10 @@ func (a *commands) federationRemove() *cobra.Command {
 	var overlap time.Duration
 	c := &cobra.Command{
 		Use: "remove NAME SITE...", Short: "Remove members and begin a new epoch without them",
-		Long: `Remove takes the sites out of the federation and makes a new secret, which they cannot fetch. Remove sites that
-leave together with one command: epochs begin at least a day apart, and one that begins less than 30 days after
-the last needs the consent of every member's administrator. The sites keep what they know of the old epoch, so
-its secret remains useful until --overlap has passed.`,
+		Long: `Remove takes the sites out of the federation and creates a new secret, which they cannot fetch. If several
+sites leave, remove them with one command: epochs begin at least a day apart, and an epoch that begins less than
+30 days after the last one needs the consent of every member's administrator. Removed sites keep the secret of the
+old epoch, which remains useful until --overlap has passed.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
@@ -50,6 +50,6 @@ its secret remains useful until --overlap has passed.`,
 			})
 		},
 	}
-	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long the old epoch is served, at most 336h")
+	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long to keep serving the old epoch, at most 336h")
 	return c
 }

@@ -16,7 +16,7 @@ func (a *commands) federationRotate() *cobra.Command {
 	var early bool
 	c := &cobra.Command{
 		Use: "rotate NAME", Short: "Begin a new epoch of a federation that this site leads",
-		Long: `Rotate makes a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the
+		Long: `Rotate creates a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the
 old epoch is served as well. At most two epochs are served at once, and they begin at least a day apart. An epoch that
 begins less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
 		Args: cobra.ExactArgs(1),
@@ -29,7 +29,7 @@ begins less than 30 days after the last one needs --early here, and the consent 
 			})
 		},
 	}
-	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long the old epoch is served, at most 336h")
-	c.Flags().BoolVar(&early, "early", false, "begin an epoch less than 30 days after the last")
+	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long to keep serving the old epoch, at most 336h")
+	c.Flags().BoolVar(&early, "early", false, "allow an epoch that begins less than 30 days after the last one")
 	return c
 }

@@ -26,12 +26,12 @@ func MirrorCommand(s *cli.Site) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var deadline time.Duration
 	sync := &cobra.Command{
-		Use: "sync SITE/LIBRARY", Short: "Fetch what changed in a partner's library since the last time", Args: cobra.ExactArgs(1),
+		Use: "sync SITE/LIBRARY", Short: "Fetch the changes to a partner's library since the last sync", Args: cobra.ExactArgs(1),
 		Long: `Sync creates the mirror of a partner's library or updates it. After an interruption, repeat the
 command to continue. If the owner has closed the library, its mirror is deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
-				return cli.Usagef("--deadline %v: want more than 0", deadline)
+				return cli.Usagef("--deadline %v: want a positive duration", deadline)
 			}
 			return a.withMirrorName(cmd.Context(), args[0], func(o *instance.Instance, who, lib string) error {
 				return a.syncMirror(cmd.Context(), o, who, concordat.LibraryID(lib), deadline)
@@ -40,7 +40,7 @@ command to continue. If the owner has closed the library, its mirror is deleted.
 	}
 	sync.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "time limit for one shipment")
 	c.AddCommand(sync,
-		&cobra.Command{Use: "list", Short: "List the mirrors and whether checks use them", Args: cobra.NoArgs,
+		&cobra.Command{Use: "list", Short: "List mirrors, and show whether checks use them", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listMirrors(cmd.Context(), o) })
 			}},
@@ -98,7 +98,7 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 		return err
 	}
 	if done.Withdrawn && !known {
-		return fmt.Errorf("mirror of %s/%s: %w: the library is not open to this site", who, lib, concordat.ErrRefused)
+		return fmt.Errorf("mirror of %s/%s: %w: the library is not shared with this site", who, lib, concordat.ErrRefused)
 	}
 	if !done.Withdrawn {
 		err = ms.DropOlder(ctx, m)
@@ -114,13 +114,13 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 			"sentences": done.Sentences, "complete": done.Complete, "withdrawn": done.Withdrawn, "ready": ready})
 	}
 	if done.Withdrawn {
-		a.Say("%s/%s is no longer open to this site: its mirror is deleted", who, lib)
+		a.Say("%s/%s is no longer shared with this site, so its mirror was deleted", who, lib)
 		return nil
 	}
 	a.Say("%s/%s, epoch %s: %s new or changed (%s), %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
 	if done.Withheld > 0 {
-		a.Say("%s not shipped from the library, because this site has word sets of the same texts: to cover the whole library, name the partner in a check",
+		a.Say("%s not shipped from the library because this site has word sets of the same texts; to cover the whole library, name the partner in a check",
 			report.Plural(done.Withheld, "document is", "documents are"))
 	}
 	if ready < 1 {

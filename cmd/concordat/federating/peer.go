@@ -20,8 +20,8 @@ import (
 func PeerCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "peer", Short: "Invite, confirm, list and revoke partner sites", Args: cobra.NoArgs,
-		Long: `A partner is another site that may ask this one, and be asked. One administrator makes an invitation (peer
-invite) and hands it over; the other redeems it (peer redeem). Both then see the same six words, read them to
+		Long: `A partner is another site that sends questions to this one and answers its questions. One administrator creates
+an invitation (peer invite) and hands it over; the other administrator redeems it (peer redeem). Both then see the same six words, read them to
 each other by telephone or in person, and confirm (peer confirm).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.peerInvite(), a.peerRedeem(), a.peerConfirm(), a.peerList(), a.peerShow(), a.peerName(), a.peerRevoke(), a.peerLibraries())
@@ -83,17 +83,17 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 	}
 	a.Say("card     %d, in force until %s", p.Serial, c.NotAfter.Local().Format(time.DateTime))
 	for _, x := range shares {
-		a.Say("may ask  %s and see at most %s", x.Library, x.Rule.Level)
+		a.Say("access   %s, up to level %s", x.Library, x.Rule.Level)
 	}
 	if len(heads) > 0 {
-		a.Say("audit    %d signed heads kept, the last of entry %d", len(heads), heads[len(heads)-1].Seq)
+		a.Say("audit    %d signed heads kept, the last one for entry %d", len(heads), heads[len(heads)-1].Seq)
 	}
 	if forks > 0 {
-		a.Say("WARNING  its audit log was rewritten: %d heads contradict each other", forks)
+		a.Say("WARNING  the partner's audit log was rewritten: %d heads contradict each other", forks)
 	}
 	if p.State == store.PartnerPending {
 		for _, g := range p.Grants {
-			a.Say("will be able to ask %s and see at most %s", g.Library, g.Rule.Level)
+			a.Say("will get access to %s, up to level %s", g.Library, g.Rule.Level)
 		}
 		a.Say("")
 		a.Say("    %s", p.Words)
@@ -112,7 +112,7 @@ func (a *commands) withPartner(ctx context.Context, who string, timeout time.Dur
 			return err
 		}
 		if p.State != store.PartnerActive {
-			return cli.Usagef("%s is %s", who, p.State)
+			return cli.Usagef("partner %s is %s", who, p.State)
 		}
 		r, err := a.Roster(ctx, o, id)
 		if err != nil {

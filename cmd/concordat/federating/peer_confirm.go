@@ -29,7 +29,7 @@ were read to you with --words.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&words, "words", "", "the six words that the other site reads")
+	c.Flags().StringVar(&words, "words", "", "the six words read out by the other site")
 	c.ValidArgsFunction = a.completePartners
 	return c
 }
@@ -40,14 +40,14 @@ func (a *commands) confirm(ctx context.Context, o *instance.Instance, who, words
 		return err
 	}
 	if p.State != store.PartnerPending {
-		return cli.Usagef("%s is %s, not pending", who, p.State)
+		return cli.Usagef("partner %s is %s, not pending", who, p.State)
 	}
 	if !given {
 		if err := a.showPartner(ctx, o, p); err != nil {
 			return err
 		}
 		if !cli.IsTerminal(a.Stdin) {
-			return cli.Usagef("no terminal to ask on: give the words that the other site reads with --words")
+			return cli.Usagef("cannot ask for confirmation without a terminal; give the words read out by the other site with --words")
 		}
 		fmt.Fprint(a.Stderr, "do both sites show these six words? yes or no: ")
 		line, err := bufio.NewReader(a.Stdin).ReadString('\n')

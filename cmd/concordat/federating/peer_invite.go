@@ -34,14 +34,14 @@ func (f *grantFlags) add(c *cobra.Command) {
 		levels = append(levels, string(l))
 	}
 	fl := c.Flags()
-	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library that the partner may ask, NAME or NAME:LEVEL; may be repeated")
-	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "the most that is shown: "+strings.Join(levels, ", "))
+	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to share with the partner, as NAME or NAME:LEVEL; may be repeated")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "highest level of detail to show: "+strings.Join(levels, ", "))
 	addOutline(c, &f.outline)
 	fl.StringArrayVar(&f.budget, "budget", nil,
 		"daily limit as KIND=NUMBER, -1 for none; kinds: sentences, burst (per hour), disclosures, documents, characters")
-	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes the partner may ask for (default: any)")
+	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which the partner may ask (default: any)")
 	fl.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
-	fl.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
+	fl.BoolVar(&f.standing, "standing", false, "let the partner's standing checks cover later documents")
 	c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -54,12 +54,12 @@ func (f *grantFlags) rule(level string) (store.ShareRule, error) {
 		kind, number, ok := strings.Cut(b, "=")
 		n, err := strconv.Atoi(number)
 		if !ok || err != nil || n == 0 || n < -1 {
-			return r, cli.Usagef("budget %q: want KIND=NUMBER, above 0, or -1 for no limit", b)
+			return r, cli.Usagef("budget %q: want KIND=NUMBER, where NUMBER is above 0, or -1 for no limit", b)
 		}
 		at := map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
 			"documents": &r.Limits.Documents, "characters": &r.Limits.Characters}[kind]
 		if at == nil {
-			return r, cli.Usagef("budget %q: kinds are sentences, burst, disclosures, documents and characters", b)
+			return r, cli.Usagef("budget %q: unknown kind; valid kinds are sentences, burst, disclosures, documents and characters", b)
 		}
 		*at = n
 	}
@@ -95,12 +95,12 @@ func (a *commands) peerInvite() *cobra.Command {
 	c := &cobra.Command{
 		Use: "invite", Short: "Create an invitation for one site, valid once for three days",
 		Long: `Invite prints an invitation. Hand it over through a channel that you trust. Someone who
-intercepts it can only apply as a partner; the six words then differ, and you refuse. The server must be running
+intercepts it can only apply as a partner; the six words would then differ, and you would refuse. The server must be running
 so that the other site can reach it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if life <= 0 || life > 90*24*time.Hour {
-				return cli.Usagef("--life %v: want more than 0, at most 90 days", life)
+				return cli.Usagef("--life %v: want a positive duration of at most 90 days", life)
 			}
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				return a.invite(cmd.Context(), o, id, &f, life, note, url)
@@ -109,8 +109,8 @@ so that the other site can reach it.`,
 	}
 	f.add(c)
 	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long the invitation is valid")
-	c.Flags().StringVar(&note, "note", "", "note of whom the invitation is for; it stays on this site")
-	c.Flags().StringVar(&url, "url", "", "address of this site to put in the invitation (default: the first on the card)")
+	c.Flags().StringVar(&note, "note", "", "note on whom the invitation is for, kept on this site")
+	c.Flags().StringVar(&url, "url", "", "address of this site to put in the invitation (default: the first address on the site's card)")
 	return c
 }
 
@@ -130,7 +130,7 @@ func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.
 	a.Say("%s", inv)
 	a.Say("valid once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
 	if len(grants) == 0 {
-		a.Say("the invitation opens no library; name one with --library")
+		a.Say("the invitation shares no library; to share one, use --library")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 func (a *commands) peerName() *cobra.Command {
 	c := &cobra.Command{
-		Use: "name SITE NAME", Short: "Name a partner for commands; an empty name removes it", Args: cobra.ExactArgs(2),
+		Use: "name SITE NAME", Short: "Give a partner a name for use in commands; an empty name removes it", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				p, err := o.Partner(cmd.Context(), args[0])
@@ -22,7 +22,7 @@ func (a *commands) peerName() *cobra.Command {
 					return err
 				}
 				if _, err := crypto.ParseSiteID(args[1]); err == nil || strings.ContainsAny(args[1], "/ ") {
-					return cli.Usagef("name %q: must not be an identity or contain / or a space", args[1])
+					return cli.Usagef("name %q must not be a site's identity, and must not contain / or a space", args[1])
 				}
 				if err := o.Store.Partners.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
 					if errors.Is(err, concordat.ErrExists) {

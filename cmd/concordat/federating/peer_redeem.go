@@ -16,7 +16,7 @@ func (a *commands) peerRedeem() *cobra.Command {
 	var as string
 	var timeout time.Duration
 	c := &cobra.Command{
-		Use: "redeem INVITATION", Aliases: []string{"accept"}, Short: "Redeem an invitation of another site; - reads it from standard input",
+		Use: "redeem INVITATION", Aliases: []string{"accept"}, Short: "Redeem an invitation from another site; - reads it from standard input",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := args[0]
@@ -36,7 +36,7 @@ func (a *commands) peerRedeem() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&as, "name", "", "name of the partner in later commands")
+	c.Flags().StringVar(&as, "name", "", "name to use for the partner in later commands")
 	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the other site")
 	return c
 }

@@ -33,7 +33,7 @@ func (a *commands) revoke(ctx context.Context, o *instance.Instance, who string)
 		return err
 	}
 	for _, f := range in {
-		a.Warn("%s is still in federation %s: concordat federation remove %s %s", who, f, f, who)
+		a.Warn("%s is still in federation %s; to remove it, run concordat federation remove %s %s", who, f, f, who)
 	}
 	if p, err = o.Store.Partners.Partner(ctx, p.Site); err != nil {
 		return err

@@ -36,19 +36,19 @@ func RevealCommand(s *cli.Site) *cobra.Command {
 their answers in the report. PASSAGE is the number in brackets in concordat report show. The wording of the
 passages is sent to the partner, and this is recorded as an exposure.
 
-At level overlap the partner says at once which of these words its document also contains. At level passage it
-shows its own words once a person there agrees; until then the request is pending, and --refresh asks for its
-state.
+At level overlap, the partner answers immediately with those of these words that its document also contains. At
+level passage, it shows its own wording once a person there agrees; until then, the request is pending, and
+--refresh checks its state.
 
 P1, P2 and so on are partners' documents that may say the same thing in other words. With --level passage, reveal
-asks for the places concerned, and sends nothing of the submission. Once shown, each place is compared with the
-submission, and becomes a lead or disappears.`,
+asks for the passages concerned, and sends nothing from the submission. Once shown, each passage is compared with
+the submission, and becomes a lead or disappears.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.refresh && len(args) != 1:
-				return errors.New("--refresh takes a task and no passage")
+				return errors.New("--refresh takes a task but no passages")
 			case !f.refresh && len(args) < 2:
-				return errors.New("want a task and at least one passage")
+				return errors.New("a task and at least one passage are required")
 			}
 			return nil
 		},
@@ -64,7 +64,7 @@ submission, and becomes a lead or disappears.`,
 				}
 				passages = append(passages, n)
 				if !passageNumber.MatchString(n) {
-					return cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
+					return cli.Usagef("passage %s: want a passage number that concordat report show prints", n)
 				}
 			}
 			// This needs the index, because places of leads are compared with the site's own documents.
@@ -75,10 +75,10 @@ submission, and becomes a lead or disappears.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.level, "level", string(concordat.ShowOverlap), "level to ask for: overlap or passage")
-	fl.StringVar(&f.reason, "reason", "", "reason, for the person who decides at the partner; required for passage")
-	fl.StringVar(&f.contact, "contact", "", "contact for that person; required for passage")
+	fl.StringVar(&f.reason, "reason", "", "reason for the request, shown to the person who decides at the partner; required for level passage")
+	fl.StringVar(&f.contact, "contact", "", "contact details that are shown to that person; required for level passage")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "time limit for each partner")
-	fl.BoolVar(&f.refresh, "refresh", false, "ask again about pending requests")
+	fl.BoolVar(&f.refresh, "refresh", false, "check the state of pending requests")
 	return c
 }
 
@@ -94,9 +94,9 @@ func (f *revealFlags) validate() error {
 	case level != concordat.ShowOverlap && level != concordat.ShowPassage:
 		return cli.Usagef("--level %s: want overlap or passage", f.level)
 	case !f.refresh && level == concordat.ShowPassage && (f.reason == "" || f.contact == ""):
-		return cli.Usagef("--level passage needs --reason and --contact, for the person who decides")
+		return cli.Usagef("--level passage requires --reason and --contact, which are shown to the person who decides")
 	case f.deadline <= 0:
-		return cli.Usagef("--deadline %v: want more than 0", f.deadline)
+		return cli.Usagef("--deadline %v: want a positive duration", f.deadline)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (f *revealFlags) validate() error {
 func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers, leads []string,
 	f *revealFlags) error {
 	if len(leads) > 0 && f.level != string(concordat.ShowPassage) {
-		return cli.Usagef("%s is not a passage: ask for its places with --level passage", leads[0])
+		return cli.Usagef("%s is a document, not a passage; to ask for its passages, use --level passage", leads[0])
 	}
 	found, err := o.Site.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -126,7 +126,7 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 		return err
 	}
 	if len(by)+len(possible) == 0 {
-		a.Say("nothing is left to ask for; see concordat report show %s", task)
+		a.Say("no passages are left to ask for; see concordat report show %s", task)
 		return nil
 	}
 	c, err := a.Partners(ctx, o)
@@ -157,7 +157,7 @@ func leadsAtPartners(f *report.Findings, numbers []string) (map[concordat.SiteID
 	for _, n := range numbers {
 		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == n })
 		if i < 0 {
-			return nil, cli.Usagef("%s: the report has no such document; concordat report show prints them", n)
+			return nil, cli.Usagef("no document %s in the report; see concordat report show", n)
 		}
 		site := f.PartnerLeads[i].Source.Site
 		out[site] = append(out[site], n)
@@ -175,7 +175,7 @@ func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, fou
 		}
 	}
 	if len(pending) == 0 {
-		a.Say("nothing is pending; see concordat report show %s", task)
+		a.Say("no requests are pending; see concordat report show %s", task)
 		return nil
 	}
 	c, err := a.Partners(ctx, o)
@@ -213,7 +213,7 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 	for _, n := range numbers {
 		at := rep.Numbered(n)
 		if at < 0 {
-			return nil, cli.Usagef("passage %s: the report has no such number; concordat report show prints them", n)
+			return nil, cli.Usagef("no passage %s in the report; see concordat report show", n)
 		}
 		can := o.Asks.Revealable(f, rep.Evidence[at].Span, level)
 		for partner, passages := range can.Passages {
@@ -226,9 +226,9 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 		switch {
 		case can.Placed:
 		case can.Mirrored:
-			return nil, cli.Usagef("passage %s is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
+			return nil, cli.Usagef("passage %s was found in a mirror without asking its owner; repeat the check with --partner and --no-mirrors", n)
 		default:
-			return nil, cli.Usagef("passage %s has no source with a known place at a partner", n)
+			return nil, cli.Usagef("passage %s has no source whose location at a partner is known", n)
 		}
 	}
 	return out, nil
@@ -256,10 +256,10 @@ func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) e
 		a.Say("%s", line)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosureGranted }) {
-		a.Say("see what was shown in the report: concordat report show %s", task)
+		a.Say("to see what was shown, run concordat report show %s", task)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending }) {
-		a.Say("ask again about what is pending with concordat reveal %s --refresh", task)
+		a.Say("to check the pending requests, run concordat reveal %s --refresh", task)
 	}
 	return nil
 }

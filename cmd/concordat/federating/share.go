@@ -55,7 +55,7 @@ func partnerSite(ctx context.Context, o *instance.Instance, text string) (site c
 	var unknown *instance.UsageError
 	switch {
 	case err == nil && p.State == store.PartnerRevoked:
-		return p.Site, true, cli.Usagef("%s is revoked: see concordat peer show %s", text, text)
+		return p.Site, true, cli.Usagef("partner %s is revoked; see concordat peer show %s", text, text)
 	case err == nil:
 		return p.Site, true, nil
 	case errors.As(err, &unknown): // no such partner
@@ -68,23 +68,23 @@ func (a *commands) shareCommand() *cobra.Command {
 	var f shareFlags
 	c := &cobra.Command{
 		Use:   "share LIBRARY --with SITE",
-		Short: "Share a library with a partner site, or change the rules",
-		Long: `Share opens a library to one partner site. Without a share a partner gets no answer at all. Sharing again
-changes the given rules and keeps the others.
+		Short: "Share a library with a partner site, or change how it is shared",
+		Long: `Share opens a library to one partner site. Without a share, a partner gets no answers at all. Sharing a
+library again changes the rules given and keeps the others.
 
 Each level includes those before it: exists (that something matches), counts (how many), metadata (which
 sentences, title, author, date, contact), overlap (shared words), passage (the text, once a person
 approves the request; see concordat disclosure).
 
 A partner that holds the key of its federation can test guesses against what it is shown, and identify about 43 % of
-the content words behind a fingerprint or a word set: see doc/federation.md.
+the content words behind a fingerprint or a word set; see doc/federation.md.
 
 With --leads, at level metadata and above, the partner also learns which documents may say the same thing in other
-words. A member with a dictionary of sentences can search the library that way: see doc/security.md.`,
+words. A member with a dictionary of sentences can search the library that way; see doc/security.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.with == "" {
-				return cli.Usagef("--with is missing: name a partner site")
+				return cli.Usagef("--with is required: name a partner site")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
@@ -96,7 +96,7 @@ words. A member with a dictionary of sentences can search the library that way: 
 					return err
 				}
 				if !known {
-					a.Warn("%s is not a partner of this site and gets no answers until it is (concordat peer invite)", f.with)
+					a.Warn("%s is not a partner of this site and gets no answers until it becomes one (concordat peer invite)", f.with)
 				}
 				x, err := f.share(cmd, o, l.ID, with)
 				if err != nil {
@@ -120,34 +120,34 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.with, "with", "", "the partner site")
 	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
-		"the most that is shown: nothing, exists, counts, metadata, overlap or passage")
+		"highest level of detail to show: nothing, exists, counts, metadata, overlap or passage")
 	addOutline(c, &f.outline)
 	fs.BoolVar(&f.edges, "edges", true, "compare word order in verbatim copies to find exactly where they end")
-	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which the partner may ask (repeatable; default any)")
-	fs.IntVar(&f.closeness, "closeness", 0, "maximum distance of a match, in bits; 0: that of the scheme")
-	fs.IntVar(&f.matches, "k-match", d.Matches, "sentences that must match before a document is named")
-	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "sentences that the partner may ask about per day; -1: no limit")
-	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "sentences that the partner may ask about per hour; -1: no limit")
-	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "matching sentences shown per day; -1: no limit")
-	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents named per day; -1: no limit")
-	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown per day; -1: no limit")
-	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened per year, or 5 % of the document if that is more; -1: no limit")
+	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which the partner may ask (repeatable; default: any)")
+	fs.IntVar(&f.closeness, "closeness", 0, "maximum distance of a match in bits (0: the scheme's maximum)")
+	fs.IntVar(&f.matches, "k-match", d.Matches, "number of sentences that must match before a document is named")
+	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "maximum number of sentences that the partner may ask about per day (-1: no limit)")
+	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "maximum number of sentences that the partner may ask about per hour (-1: no limit)")
+	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "maximum number of matching sentences to show per day (-1: no limit)")
+	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "maximum number of documents to name per day (-1: no limit)")
+	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "maximum number of characters of text to show per day (-1: no limit)")
+	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "maximum number of sentences to open per document and year, or 5 % of the document if that is more (-1: no limit)")
 	fs.IntVar(&f.limits.Units, "units", d.Limits.Units,
-		"sentences around matches shown in outlines of one document per year, or a quarter of the document if that is more; -1: no limit")
-	fs.BoolVar(&f.leads, "leads", false, "answer questions by meaning: which documents may say the same thing in other words")
-	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that the partner may ask about per day; -1: no limit")
+		"maximum number of sentences near matches to show in outlines per document and year, or a quarter of the document if that is more (-1: no limit)")
+	fs.BoolVar(&f.leads, "leads", false, "also tell the partner which documents may say the same thing in other words")
+	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "maximum number of meaning cells that the partner may ask about per day (-1: no limit)")
 	fs.IntVar(&f.limits.LeadSentences, "lead-sentences", d.Limits.LeadSentences,
-		"sentences named as possible leads per day; -1: no limit")
+		"maximum number of sentences to name as possible leads per day (-1: no limit)")
 	fs.IntVar(&f.limits.LeadDocuments, "lead-documents", d.Limits.LeadDocuments,
-		"documents named as possible leads per day; -1: no limit")
-	fs.StringVar(&f.embargo, "embargo", "", "answer nothing before this date, YYYY-MM-DD")
-	fs.StringVar(&f.expires, "expires", "", "answer nothing from this date on, YYYY-MM-DD")
+		"maximum number of documents to name as possible leads per day (-1: no limit)")
+	fs.StringVar(&f.embargo, "embargo", "", "give no answers before this date (YYYY-MM-DD)")
+	fs.StringVar(&f.expires, "expires", "", "give no answers from this date on (YYYY-MM-DD)")
 	fs.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
-	fs.BoolVar(&f.standing, "standing", false, "allow standing questions about later documents")
-	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "leave out documents by the authors that the partner names")
+	fs.BoolVar(&f.standing, "standing", false, "let the partner's standing checks cover later documents")
+	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "exclude documents by the authors that the partner names")
 	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
-		"number of days for which a request for a passage waits, and for which an approved passage can be read")
-	fs.StringVar(&f.contact, "contact", "", "contact for the partner's people")
+		"number of days that a request for a passage stays open, and that an approved passage can be read")
+	fs.StringVar(&f.contact, "contact", "", "contact details for the partner")
 }
 
 // noOutline is the flag value for no outlines.
@@ -262,11 +262,11 @@ func (a *commands) printShare(x store.Share) error {
 	}
 	add(r.Outline != "", "outline %s", r.Outline)
 	add(len(r.Purposes) > 0, "for %s", strings.Join(r.Purposes, ", "))
-	add(true, "%d sentences a day", r.Limits.Sentences)
+	add(true, "%d sentences per day", r.Limits.Sentences)
 	add(r.Ship, "may be mirrored")
 	add(r.Standing, "standing questions")
 	add(r.Leads, "leads")
-	add(r.ExcludeAuthors, "own authors left out")
+	add(r.ExcludeAuthors, "excluding documents by named authors")
 	add(!r.Embargo.IsZero(), "from %s", r.Embargo.Local().Format(time.DateOnly))
 	add(!r.Expires.IsZero(), "until %s", r.Expires.Local().Format(time.DateOnly))
 	a.Say("%-20s %-20s %s", x.Library, x.Partner, strings.Join(words, "; "))

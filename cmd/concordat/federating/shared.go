@@ -41,6 +41,6 @@ func (a *commands) sharedCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&with, "with", "", "only libraries shared with this site")
+	c.Flags().StringVar(&with, "with", "", "list only libraries shared with this partner")
 	return c
 }

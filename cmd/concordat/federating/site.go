@@ -28,7 +28,7 @@ func SiteCommand(s *cli.Site) *cobra.Command {
 func (a *commands) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	if path == "" {
 		if !id.HasRoot() {
-			return nil, cli.Usagef("the root key is kept elsewhere: name its file with --root")
+			return nil, cli.Usagef("the root key is not in the keystore; give its file with --root")
 		}
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (a *commands) exportedRoot(path string) ([]byte, error) {
 	case file != "":
 		s, err = instance.PassphraseFrom(file)
 	default:
-		s, err = a.AskPassphrase("passphrase of the root key: ")
+		s, err = a.AskPassphrase("passphrase for the root key: ")
 	}
 	if err != nil {
 		return nil, err

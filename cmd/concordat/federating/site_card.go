@@ -60,11 +60,11 @@ timer, renews it every week as long as the keystore has the root key.`,
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "write the card to a file")
-	c.Flags().BoolVar(&renew, "renew", false, "make a new card even if nothing changed")
+	c.Flags().BoolVar(&renew, "renew", false, "create a new card even if nothing has changed")
 	c.Flags().BoolVar(&refresh, "refresh", false,
-		"renew a week-old card if the root key is here, and destroy expired keys; for a timer")
+		"renew a week-old card if the keystore has the root key, and destroy expired keys; for use by a timer")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
-	c.Flags().StringVar(&name, "name", "", "name of the site for people")
+	c.Flags().StringVar(&name, "name", "", "display name of the site")
 	c.Flags().StringVar(&contact, "contact", "", "contact for partners")
 	c.Flags().StringArrayVar(&urls, "url", nil, "address of the federation listener, https://HOST:PORT; may be repeated")
 	return c

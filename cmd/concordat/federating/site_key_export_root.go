@@ -33,7 +33,7 @@ copy elsewhere. Later, give it to site card and site key rotate with --root FILE
 		},
 	}
 	c.Flags().StringVar(&passphraseFile, "passphrase-file", "", "file whose first line is the passphrase for FILE")
-	c.Flags().BoolVar(&keep, "keep", false, "also leave the root key in the keystore, so that cards renew themselves")
+	c.Flags().BoolVar(&keep, "keep", false, "also leave the root key in the keystore, so that cards can be renewed automatically")
 	return c
 }
 
@@ -55,7 +55,7 @@ func (a *commands) takeOutRoot(ctx context.Context, o *instance.Instance, k *ins
 func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path,
 	passphraseFile string, keep bool) error {
 	if !id.HasRoot() {
-		return cli.Usagef("the root key is already kept elsewhere")
+		return cli.Usagef("the root key is no longer in the keystore")
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return cli.Usagef("%s already exists", path)
@@ -97,9 +97,9 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 	if a.JSON {
 		return a.Line(map[string]any{"site": id.Site(), "file": tables.Absolute(path), "kept": keep})
 	}
-	a.Say("the root key of %s is in %s", id.Site(), tables.Absolute(path))
+	a.Say("wrote the root key of %s to %s", id.Site(), tables.Absolute(path))
 	if !keep {
-		a.Say("it is no longer in the keystore; each new card needs --root FILE, every 90 days at the latest")
+		a.Say("the root key is no longer in the keystore; each new card, needed at least every 90 days, requires --root FILE")
 	}
 	return nil
 }

@@ -18,17 +18,17 @@ func (a *commands) keyInit() *cobra.Command {
 	var keyFile, passphraseFile, root string
 	var passphrase, keep bool
 	c := &cobra.Command{
-		Use: "init", Short: "Set how the keystore opens, and create missing keys",
-		Long: `A new site has a root key, working keys and the keystore that holds them; an older site gets them when it is next
-served, or when this command is run. Existing keys stay the same.
+		Use: "init", Short: "Set how the keystore is opened, and create missing keys",
+		Long: `A new site has a root key, working keys and the keystore that holds them; an older site gets them when its server
+next starts, or when this command is run. Existing keys stay the same.
 
-The keystore opens with a passphrase (--passphrase) or a key file. By default the key file is ` + instance.KeyFileName + `
-next to the keystore, so whoever copies the whole folder has the keys. Name another place with --key-file, and
-tell later commands with ` + instance.KeyFileVariable + `. From then on, an existing keystore opens with what you name.
+The keystore is opened with a passphrase (--passphrase) or a key file. By default the key file is ` + instance.KeyFileName + `
+next to the keystore, so whoever copies the whole folder has the keys. To use a file elsewhere, give its path with
+--key-file, and give it to later commands with ` + instance.KeyFileVariable + `. An existing keystore is then opened with the new file or passphrase.
 
 A site that has lost its keystore starts again with --root FILE, its exported root key: it keeps its identity
 and its partners, which fetch the new card within a day. A keystore that does not open is moved aside. Secrets
-of federations are lost: join each federation again, and begin a new epoch of each that the site leads.`,
+of federations are lost: join each federation again, and begin a new epoch of each one that the site leads.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
@@ -49,7 +49,7 @@ of federations are lost: join each federation again, and begin a new epoch of ea
 	c.Flags().BoolVar(&passphrase, "passphrase", false, "ask for a passphrase that opens the keystore")
 	c.Flags().StringVar(&passphraseFile, "passphrase-file", "", "file whose first line is the passphrase")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key of a site whose keystore is lost")
-	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the new keystore, so that cards renew themselves")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the new keystore, so that cards can be renewed automatically")
 	return c
 }
 
@@ -83,7 +83,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 		return err
 	}
 	if aside != "" {
-		a.Warn("the keystore that did not open is now %s", aside)
+		a.Warn("the keystore that could not be opened was moved to %s", aside)
 	}
 	ms, err := o.Store.Partners.Memberships(ctx)
 	if err != nil {
@@ -91,9 +91,9 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 	}
 	for _, m := range ms {
 		if m.Leader == instance.PartnerName(id.Site()) {
-			a.Warn("the secret of federation %s is lost; begin a new epoch: concordat federation rotate %s", m.Federation, m.Federation)
+			a.Warn("the secret of federation %s is lost; to begin a new epoch, run concordat federation rotate %s", m.Federation, m.Federation)
 		} else {
-			a.Warn("the secret of federation %s is lost; fetch it again: concordat federation join %s %s", m.Federation, m.Federation, m.Leader)
+			a.Warn("the secret of federation %s is lost; to fetch it again, run concordat federation join %s %s", m.Federation, m.Federation, m.Leader)
 		}
 	}
 	a.warnKeyFile(o, keyFile)
@@ -103,7 +103,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 // warnKeyFile warns that the other nodes of a site need the key file.
 func (a *commands) warnKeyFile(o *instance.Instance, keyFile string) {
 	if o.Clustered() && keyFile != "" && !a.JSON {
-		a.Warn("the other nodes also need %s: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
+		a.Warn("the other nodes also need %s: copy the file to their folders, or start each node with %s", keyFile, instance.KeyFileVariable)
 	}
 }
 
@@ -135,7 +135,7 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 		return err
 	}
 	a.warnKeyFile(o, keyFile)
-	a.Say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
+	a.Say("next, run concordat site card --url https://HOST:PORT, and then concordat site key export-root FILE")
 	return nil
 }
 

@@ -18,12 +18,12 @@ func (a *commands) keyRotate() *cobra.Command {
 	var root string
 	c := &cobra.Command{
 		Use: "rotate", Short: "Replace the signing and TLS keys and renew the card",
-		Long: `Rotate makes new signing and TLS keys. They take over after two days, in which partners fetch
-the new card, and the old ones expire a month later. Sealing keys change by themselves, every week.
+		Long: `Rotate creates new signing and TLS keys. They come into force after two days, during which partners fetch
+the new card, and the old keys expire a month later. Sealing keys are replaced automatically, every week.
 
-With --compromised all working keys are replaced at once, for a site whose keystore someone has seen. Messages
-in transit are lost, and what the old keys signed is no longer confirmed. The secrets of federations stay,
-since all members share them: rotate names each federation, whose leader must begin a new epoch.`,
+Use --compromised if someone has seen the site's keystore: all working keys are replaced immediately. Messages
+in transit are lost, and what the old keys signed is no longer confirmed. The secrets of federations do not change,
+because all members share them: rotate names each federation whose leader must begin a new epoch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
@@ -31,7 +31,7 @@ since all members share them: rotate names each federation, whose leader must be
 			})
 		},
 	}
-	c.Flags().BoolVar(&compromised, "compromised", false, "replace everything at once")
+	c.Flags().BoolVar(&compromised, "compromised", false, "replace all working keys immediately")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
 	return c
 }
@@ -47,7 +47,7 @@ func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *inst
 		return err
 	}
 	if card == nil {
-		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+		return cli.Usagef("the site has no card yet; to create one, run concordat site card --url https://HOST:PORT")
 	}
 	now := time.Now()
 	next, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
@@ -88,7 +88,7 @@ func (a *commands) warnFederations(ctx context.Context, o *instance.Instance, id
 			continue
 		}
 		if m.Leader == instance.PartnerName(id.Site()) {
-			a.Warn("whoever saw the keystore still has the secret of federation %s; replace it: concordat federation rotate %s --early",
+			a.Warn("whoever saw the keystore still has the secret of federation %s; to replace it, run concordat federation rotate %s --early",
 				m.Federation, m.Federation)
 		} else {
 			a.Warn("whoever saw the keystore still has the secret of federation %s; ask its leader %s for a new epoch", m.Federation, m.Leader)

@@ -21,9 +21,9 @@ func (a *commands) keyShow() *cobra.Command {
 				}
 				a.Say("site %s", id.Site())
 				if id.HasRoot() {
-					a.Say("root key: here; export it with concordat site key export-root FILE")
+					a.Say("root key: in the keystore; export it with concordat site key export-root FILE")
 				} else {
-					a.Say("root key: kept elsewhere")
+					a.Say("root key: not in the keystore")
 				}
 				for _, k := range id.Keys(now) {
 					state := "to come"

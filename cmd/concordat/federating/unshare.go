@@ -17,7 +17,7 @@ func (a *commands) unshareCommand() *cobra.Command {
 		Use: "unshare LIBRARY --with SITE", Short: "Stop sharing a library with a partner site", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if with == "" {
-				return cli.Usagef("--with is missing: name a partner site")
+				return cli.Usagef("--with is required: name a partner site")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
@@ -39,7 +39,7 @@ func (a *commands) unshareCommand() *cobra.Command {
 func (a *commands) unshare(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) error {
 	err := o.Answers.Shares.Unshare(ctx, lib, with)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return cli.Usagef("library %s is not open to %s", lib, with)
+		return cli.Usagef("library %s is not shared with %s", lib, with)
 	}
 	if err != nil {
 		return err
@@ -47,6 +47,6 @@ func (a *commands) unshare(ctx context.Context, o *instance.Instance, lib concor
 	if a.JSON {
 		return a.Line(map[string]any{"library": lib, "partner": with, "closed": true})
 	}
-	a.Say("library %s is closed to %s", lib, with)
+	a.Say("library %s is no longer shared with %s", lib, with)
 	return nil
 }
