@@ -17,7 +17,7 @@ import (
 )
 
 // errTooManyMeta is recorded if some metadata is not read.
-var errTooManyMeta = fmt.Errorf("not read: at most %d descriptions per work are read", maxSets)
+var errTooManyMeta = fmt.Errorf("not read, because only %d descriptions per work are read", maxSets)
 
 // describedBy reads the metadata to which a page or a list links (describedby), reading each address once. Links to formats other than
 // XML are ignored, since repositories offer several formats.
@@ -59,7 +59,7 @@ func (g *gathering) described(ctx context.Context, l landing.Link) error {
 	}
 	if !isXML(r.Type) {
 		if isXML(l.Type) { // for example, a sign-in page came instead of XML
-			g.fault(l.URL, fmt.Errorf("metadata: %s is not XML", cmp.Or(r.Type, "the answer")))
+			g.fault(l.URL, fmt.Errorf("metadata: %s is not XML", cmp.Or(r.Type, "the response")))
 		}
 		return r.Body.Close()
 	}

@@ -120,7 +120,7 @@ func (g *gathering) local(ctx context.Context, at string) error {
 		g.passing = true
 		return nil
 	case info.Size() > g.o.MaxFile:
-		g.fault(name, fmt.Errorf("%d bytes, at most %d", info.Size(), g.o.MaxFile))
+		g.fault(name, fmt.Errorf("file of %d bytes exceeds the maximum of %d", info.Size(), g.o.MaxFile))
 		g.broken = true
 		return nil
 	}

@@ -58,7 +58,7 @@ func (x *run) listOAI(ctx context.Context) error {
 			return err
 		}
 		if q.Token != "" && p.Token == q.Token {
-			return errors.New("the list does not advance: the repository returned the same resumption token again")
+			return errors.New("the repository returned the same resumption token twice, so the list does not advance")
 		}
 		if x.state.Until == "" {
 			x.state.Until = p.Date
@@ -104,7 +104,7 @@ func (x *run) readAlone(ctx context.Context, c *oai.Client, records []oai.Record
 		if err == nil {
 			records[i] = alone
 		} else {
-			records[i].Err = fmt.Errorf("%w; when requested alone: %w", r.Err, err)
+			records[i].Err = fmt.Errorf("%w; requesting the record alone also failed: %w", r.Err, err)
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (x *run) identify(ctx context.Context) (*oai.Client, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("no OAI-PMH interface was found at the address or where repositories have it: %w", first)
+	return nil, fmt.Errorf("found no OAI-PMH interface at the address or at the usual paths below it: %w", first)
 }
 
 func clip(s string) string {
@@ -303,7 +303,7 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 		case d.Access != oai.Open:
 			n.State, n.Detail, n.Due = closedBy(d.Access, d.Work.Embargo)
 		case len(d.Files) == 0:
-			n.State, n.Detail = store.RecordTextless, "the record leads to no text"
+			n.State, n.Detail = store.RecordTextless, "the record does not lead to a text"
 		default:
 			n.State = store.RecordWaiting
 		}
@@ -320,9 +320,9 @@ func (x *run) mergeOne(old store.HarvestRecord, known bool, seen seenRecord) sto
 func closedBy(access oai.Access, embargo concordat.Date) (store.HarvestRecordState, string, time.Time) {
 	switch {
 	case access == oai.Closed:
-		return store.RecordClosed, "the repository says that the text is not open", time.Time{}
+		return store.RecordClosed, "the repository says that the text is not openly accessible", time.Time{}
 	case embargo == "":
-		return store.RecordClosed, "under embargo until a day that the repository does not name", time.Time{}
+		return store.RecordClosed, "under embargo until a date that the repository does not give", time.Time{}
 	}
 	return store.RecordEmbargoed, "", dayOf(embargo)
 }

@@ -91,7 +91,7 @@ type later struct {
 
 // Error returns the reason.
 func (l *later) Error() string {
-	return fmt.Sprintf("%v; it continues in %s", l.why, l.after.Round(time.Second))
+	return fmt.Sprintf("%v; the run will continue in %s", l.why, l.after.Round(time.Second))
 }
 
 // Unwrap returns the reason.

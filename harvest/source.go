@@ -59,7 +59,7 @@ func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.Harv
 	u, err := url.Parse(h.URL)
 	switch {
 	case err != nil:
-		return bad("address: it cannot be read")
+		return bad("the address cannot be parsed")
 	case u.Scheme == "file":
 		if !folders {
 			return bad("address: to add a folder, run concordat harvest add on this machine")
@@ -87,11 +87,11 @@ func NewSource(s Spec, c *fetch.Client, folders bool, now time.Time) (store.Harv
 	case h.Kind != KindOAI && h.Kind != KindSync && h.Kind != KindFolder:
 		return bad("kind %.80q: want oai or resourcesync", h.Kind)
 	case !word.MatchString(h.Set) || !word.MatchString(h.Format):
-		return bad("set or format: want letters, digits and - _ . ! ~ * ' ( ) :")
+		return bad("set and format may contain only letters, digits and - _ . ! ~ * ' ( ) :")
 	case h.Kind != KindOAI && (h.Set != "" || h.Format != ""):
-		return bad("only OAI-PMH has sets and formats")
+		return bad("only OAI-PMH sources can have a set or a format")
 	case h.Every != 0 && (h.Every < leastEvery || h.Every > mostEvery):
-		return bad("every %s: want at least a minute, at most a year", h.Every)
+		return bad("every %s: want an interval from one minute to one year", h.Every)
 	case h.Withdrawn != store.HarvestDelete && h.Withdrawn != store.HarvestKeep:
 		return bad("withdrawn %.80q: want delete or keep", h.Withdrawn)
 	}

@@ -26,7 +26,7 @@ const (
 
 var (
 	errLists   = fmt.Errorf("the source has more than %d lists; harvest parts of it as separate sources", maxLists)
-	errChanges = fmt.Errorf("more than %d changes", maxChanges)
+	errChanges = fmt.Errorf("the source lists more than %d changes", maxChanges)
 )
 
 // syncLists are the lists of a source, by capability.
@@ -143,7 +143,7 @@ func (x *run) eachList(ctx context.Context, at string, f func(*sitemap.List) err
 			return err
 		}
 		if part.Index {
-			return fmt.Errorf("%s: it is an index of indexes", e.URL)
+			return fmt.Errorf("%s: an index must not list other indexes", e.URL)
 		}
 		if err := f(part); err != nil {
 			return err

@@ -297,10 +297,10 @@ func (g *gathering) fault(at string, err error) {
 }
 
 // errTooMany is recorded if some files are not read.
-var errTooMany = fmt.Errorf("not read: at most %d texts per record are read", maxTexts)
+var errTooMany = fmt.Errorf("not read, because only %d texts per record are read", maxTexts)
 
 // errTooManySets is recorded if some link sets are not read.
-var errTooManySets = fmt.Errorf("not read: at most %d link sets per page are read", maxSets)
+var errTooManySets = fmt.Errorf("not read, because only %d link sets per page are read", maxSets)
 
 // file accepts a text, or searches a page for it.
 func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
@@ -324,7 +324,7 @@ func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
 func (g *gathering) answer(ctx context.Context, r *fetch.Response, at store.HarvestFile) error {
 	name := cmp.Or(at.Name, r.Name)
 	if !oai.IsText(r.Type, name) && !oai.IsText(r.Type, r.Name) && !oai.IsText(at.Type, at.URL) {
-		g.fault(r.URL.String(), fmt.Errorf("%s is not read as a text", cmp.Or(r.Type, "it")))
+		g.fault(r.URL.String(), fmt.Errorf("%s is not a supported text type", cmp.Or(r.Type, "the unknown type")))
 		return r.Body.Close()
 	}
 	err := g.read(ctx, name, cmp.Or(r.Type, at.Type), r.Body)

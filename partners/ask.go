@@ -105,7 +105,7 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	c, err := Open(ctx, o, options)
 	if err != nil {
 		if len(rows) > 0 {
-			err = fmt.Errorf("%w (--no-mirrors checks without the mirrors of this site)", err)
+			err = fmt.Errorf("%w (to check without this site's mirrors, use --no-mirrors)", err)
 		}
 		return false, nil, err
 	}
@@ -239,14 +239,14 @@ func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, ca
 		return nil, err
 	}
 	if len(feds) == 0 {
-		return nil, instance.Usagef("--partner %s: no federation in common; see concordat federation show",
+		return nil, instance.Usagef("--partner %s: this site shares no federation with the partner; see concordat federation show",
 			cmp.Or(w.Partner.Name, string(w.Partner.Site)))
 	}
 	if cat == nil {
 		cat = &concordat.Catalogue{}
 		if kept, err := c.o.Store.Setting(ctx, CatalogueSetting(w.Partner.Site)); err == nil {
 			if err := json.Unmarshal([]byte(kept), cat); err != nil {
-				return nil, fmt.Errorf("kept catalogue of %s: %w: %v", w.Partner.Site, concordat.ErrCorrupt, err)
+				return nil, fmt.Errorf("read the stored catalogue of %s: %w: %v", w.Partner.Site, concordat.ErrCorrupt, err)
 			}
 		}
 	}

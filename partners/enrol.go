@@ -32,10 +32,10 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 	}
 	switch {
 	case o.Now().Federation.Listen == "":
-		return nil, refusedf(RefusedClosed, "this site cannot be reached, so the invitation could not be answered: set "+
-			"federation.listen, and serve the site")
+		return nil, refusedf(RefusedClosed, "other sites cannot reach this site to redeem an invitation; set "+
+			"federation.listen, and start concordat serve")
 	case card == nil || f.URL == "" && len(card.URLs) == 0:
-		return nil, refusedf(RefusedAddress, "the site's card has no address yet: concordat site card --url https://HOST:PORT")
+		return nil, refusedf(RefusedAddress, "the site's card has no address yet; to add one, run concordat site card --url https://HOST:PORT")
 	}
 	if f.URL == "" {
 		f.URL = card.URLs[0]
@@ -83,11 +83,11 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	case err != nil && !errors.Is(err, concordat.ErrNotFound):
 		return p, err
 	case inv.Site == id.Site():
-		return p, refusedf(RefusedOwn, "this site made the invitation: send it to the administrator of the other site, who redeems it")
+		return p, refusedf(RefusedOwn, "the invitation was created by this site; send it to the administrator of the other site, who redeems it there")
 	case err == nil && p.State == store.PartnerActive:
 		return p, refusedf(RefusedKnown, "%s is already a partner", inv.Site)
 	case time.Now().After(inv.Expiry):
-		return p, refusedf(RefusedEnded, "the invitation expired on %s: ask for another one", inv.Expiry.Local().Format(time.DateTime))
+		return p, refusedf(RefusedEnded, "the invitation expired on %s; ask the other site for a new one", inv.Expiry.Local().Format(time.DateTime))
 	}
 	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout, Allow: o.Config.Federation.Allow})
 	if err != nil {
@@ -125,7 +125,7 @@ func AnswerOf(err error) error {
 // SameWords fails if the words differ from a pending partner's, ignoring case and white space.
 func SameWords(p store.Partner, words string) error {
 	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
-		return &RefusedError{RefusedWords, errors.New("the words differ: someone may be intercepting the two sites; nothing was confirmed")}
+		return &RefusedError{RefusedWords, errors.New("the words differ, so someone may be intercepting the connection between the two sites; nothing was confirmed")}
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func SameWords(p store.Partner, words string) error {
 // fails if another enrolment with other words has replaced p in the meantime.
 func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by string) error {
 	if p.State != store.PartnerPending {
-		return refusedf(RefusedState, "%s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)
+		return refusedf(RefusedState, "partner %s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)
 	}
 	// Store the rules first, because they apply only to active partners.
 	for _, g := range p.Grants {
@@ -148,7 +148,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 			return err
 		}
 		if now.Words != p.Words {
-			return &RefusedError{RefusedWords, errors.New("the site has enrolled again, so its words have changed: compare them again")}
+			return &RefusedError{RefusedWords, errors.New("the site has enrolled again, so its words have changed; compare the new words")}
 		}
 		if err := tx.Partners.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
 			return err
@@ -160,7 +160,7 @@ func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by stri
 // Revoke makes the site refuse a partner, and closes all libraries to it. It returns the federations to which the partner still belongs.
 func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
 	if p.State == store.PartnerRevoked {
-		return nil, refusedf(RefusedState, "%s is already revoked", cmp.Or(p.Name, string(p.Site)))
+		return nil, refusedf(RefusedState, "partner %s is already revoked", cmp.Or(p.Name, string(p.Site)))
 	}
 	// Change the state first, so that the partner remains refused even after a failure.
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {

@@ -17,7 +17,7 @@ import (
 
 // Grant returns the grant for a member of a federation that this site leads, or a Refusal.
 func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
-	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "this site leads no such federation, or the other site is not a member"}
+	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "this site does not lead that federation, or the requesting site is not a member"}
 	ms, err := db.Partners.Memberships(ctx)
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ type EarlyError struct {
 }
 
 func (e *EarlyError) Error() string {
-	return fmt.Sprintf("epoch %d of federation %s begins at %s, less than %d days after the one before: each epoch lets its leader compare "+
-		"another set of fingerprints of the same sentences, so an administrator here has to agree: concordat federation join %s %s",
+	return fmt.Sprintf("epoch %d of federation %s begins at %s, less than %d days after the previous one; each epoch lets its leader compare "+
+		"another set of fingerprints of the same sentences, so an administrator here has to agree by running concordat federation join %s %s",
 		e.Epoch, e.Federation, e.From.Format(time.RFC3339), crypto.EpochAge/(24*time.Hour), e.Federation, e.Leader)
 }
 
@@ -61,7 +61,7 @@ func (e *EarlyError) Error() string {
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
 	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
-		return nil, false, errors.New("the answer is about another federation")
+		return nil, false, errors.New("the answer is about a different federation")
 	}
 	id, err = k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		if held, err := id.Federation(string(f)); err == nil && !agreed {

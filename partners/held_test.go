@@ -118,7 +118,7 @@ func TestWantedPartnersAreAsked(t *testing.T) {
 	var check site.CheckOptions
 	w := Comparison{Partners: []string{"all"}, Deadline: time.Minute}
 	if _, _, err := w.AddTo(t.Context(), &check, o, Options{Log: slog.New(slog.DiscardHandler), Tell: t.Logf}); err == nil ||
-		!strings.Contains(err.Error(), string(south.Site)+": no federation in common") {
+		!strings.Contains(err.Error(), string(south.Site)+": this site shares no federation") {
 		t.Errorf("a partner of no federation in common: %v, and %d partners are asked", err, len(check.Partners))
 	}
 }

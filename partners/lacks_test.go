@@ -33,8 +33,8 @@ func TestMirrorThatLacks(t *testing.T) {
 		t.Errorf("mirrors %+v are used, want the whole one", m.in)
 	}
 	m.without(tell, "north", []concordat.LibraryID{"whole"}, false)
-	if len(told) != 3 || !strings.Contains(told[0], "is not asked, and keeps no question") ||
-		!strings.Contains(told[1], "in place of its mirror") || !strings.Contains(told[2], "is not asked: its mirror") {
+	if len(told) != 3 || !strings.Contains(told[0], "is not asked and does not keep the question") ||
+		!strings.Contains(told[1], "is asked directly") || !strings.Contains(told[2], "is not asked, because its mirror") {
 		t.Errorf("told: %q", told)
 	}
 }

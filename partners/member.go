@@ -47,7 +47,7 @@ func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Key
 func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID) (store.Membership, error) {
 	m, err := o.Membership(ctx, string(f))
 	if err == nil && m.Leader != instance.PartnerName(id.Site()) {
-		err = refusedf(RefusedLed, "federation %s is led by %s: ask its administrator", f, m.Leader)
+		err = refusedf(RefusedLed, "federation %s is led by %s; ask that site's administrator", f, m.Leader)
 	}
 	return m, err
 }
@@ -79,8 +79,8 @@ func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore,
 		}
 		last := held.Epochs[len(held.Epochs)-1].From
 		if age := from.Sub(last); age < crypto.EpochAge && !early {
-			return nil, instance.Usagef("the last epoch of federation %s began on %s, less than %d days ago; members accept another "+
-				"only after their administrator agrees; --early begins it anyway", f, last.Local().Format(time.DateOnly),
+			return nil, instance.Usagef("the last epoch of federation %s began on %s, less than %d days ago; members accept a new one "+
+				"only after their administrator agrees; to begin an epoch anyway, use --early", f, last.Local().Format(time.DateOnly),
 				crypto.EpochAge/(24*time.Hour))
 		}
 		if earliest := last.Add(crypto.EpochSpacing); from.Before(earliest) {
@@ -105,7 +105,7 @@ func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	var added []concordat.SiteID
 	for _, p := range all {
 		if p.State != store.PartnerActive {
-			return refusedf(RefusedState, "%s is %s: only active partners can be members", cmp.Or(p.Name, string(p.Site)), p.State)
+			return refusedf(RefusedState, "partner %s is %s; only active partners can be members", cmp.Or(p.Name, string(p.Site)), p.State)
 		}
 		if !slices.Contains(sites, p.Site) {
 			sites, added = append(sites, p.Site), append(added, p.Site)

@@ -90,7 +90,7 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 		if x.Epoch != e {
 			continue
 		}
-		ms.tell("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it again", x.Site, x.Library, e)
+		ms.tell("the index of the mirror of %s/%s (%s) is missing; to fetch it again, run concordat mirror sync", x.Site, x.Library, e)
 		if err := ms.o.Asks.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler,
 			Index: s}); err != nil {
 			return nil, closedBy(s, err)
@@ -108,7 +108,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 		return f, e, 0, err
 	}
 	if len(feds) == 0 {
-		return f, e, 0, instance.Usagef("%s: no federation in common; see concordat federation show", partner.Site())
+		return f, e, 0, instance.Usagef("%s: this site shares no federation with the partner; see concordat federation show", partner.Site())
 	}
 	cat, err := partner.Catalogue(ctx)
 	if err != nil {
@@ -209,9 +209,9 @@ func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
 func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, why string, err error) {
 	switch {
 	case !x.Withdrawn.IsZero():
-		return nil, "its owner has closed the library", nil
+		return nil, "the partner no longer shares the library", nil
 	case !x.Complete:
-		return nil, "it is not complete; concordat mirror sync continues", nil
+		return nil, "the mirror is incomplete; to complete it, run concordat mirror sync", nil
 	}
 	id, _ := c.roster.Self()
 	f, err := id.Federation(string(x.Epoch.Federation))
@@ -220,7 +220,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 		e, err = f.Epoch(x.Epoch.Number, now)
 	}
 	if errors.Is(err, crypto.ErrNoKey) {
-		return nil, "its key period has ended; concordat mirror sync fetches the current one", nil
+		return nil, "the mirror's key period has ended; to fetch a current mirror, run concordat mirror sync", nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -229,7 +229,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 		return nil, "", err
 	}
 	if p.Scheme() != x.Scheme {
-		return nil, "it uses a different fingerprint scheme", nil
+		return nil, "the mirror uses a different fingerprint scheme", nil
 	}
 	return p, "", nil
 }
@@ -258,9 +258,9 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 			}
 			switch {
 			case errors.Is(fault, concordat.ErrLocked):
-				why, m.busy = "another process is changing it", true
+				why, m.busy = "another process is changing the mirror", true
 			case errors.Is(fault, concordat.ErrNotFound), errors.Is(fault, concordat.ErrCorrupt):
-				why = "its index is gone or damaged; concordat mirror sync fetches it again"
+				why = "the mirror's index is missing or damaged; to fetch it again, run concordat mirror sync"
 			case fault != nil:
 				err = fault
 			default:
@@ -271,7 +271,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 			return nil, errors.Join(err, m.close())
 		}
 		if why != "" {
-			c.tell("the mirror of %s/%s (%s) is left out: %s", x.Site, x.Library, x.Epoch, why)
+			c.tell("the mirror of %s/%s (%s) is not used: %s", x.Site, x.Library, x.Epoch, why)
 			continue
 		}
 		m.in = append(m.in, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: p, Index: m.shards[x.Epoch]})
@@ -316,16 +316,16 @@ func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID,
 			continue
 		}
 		if n := m.states[i].Withheld; n > 0 {
-			tell("%s/%s is asked in place of its mirror, which lacks %d of its documents", partner, lib, n)
+			tell("%s/%s is asked directly, because its mirror lacks %d of its documents", partner, lib, n)
 			m.in, m.states = slices.Delete(m.in, i, i+1), slices.Delete(m.states, i, i+1)
 			out = append(out, lib)
 			continue
 		}
 		leaves := ""
 		if standing {
-			leaves = ", and keeps no question for later documents"
+			leaves = " and does not keep the question for later documents"
 		}
-		tell("%s/%s is not asked%s: its mirror of %s is used; to ask it, add --no-mirrors", partner, lib, leaves,
+		tell("%s/%s is not asked%s, because its mirror of %s is used; to ask the partner, add --no-mirrors", partner, lib, leaves,
 			m.states[i].Synced.Local().Format(time.DateTime))
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 )
 
 // errPinTaken means that a card contains another site's TLS key.
-var errPinTaken = errors.New("its card names a TLS key that belongs to another site")
+var errPinTaken = errors.New("the card names a TLS key that belongs to another site")
 
 // pinsAreFree fails with errPinTaken if the card contains a TLS key that is also on this site's card or on another partner's. A card with
 // proven keys (crypto.Card.Proven) prevails over cards that merely contain them, so an unproven card, as created by earlier versions,
@@ -20,7 +20,7 @@ var errPinTaken = errors.New("its card names a TLS key that belongs to another s
 func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 	_, own := r.Self()
 	if own.Site != c.Site && sharePin(own, c) {
-		return fmt.Errorf("%w: it belongs to this site", errPinTaken)
+		return fmt.Errorf("%w: the key belongs to this site", errPinTaken)
 	}
 	ps, err := r.db.Partners.Partners(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
 			continue // such a key is never looked up
 		}
 		if (other.Proven || !c.Proven) && sharePin(other, c) {
-			return fmt.Errorf("%w: it belongs to %s", errPinTaken, p.Site)
+			return fmt.Errorf("%w: the key belongs to %s", errPinTaken, p.Site)
 		}
 	}
 	return nil

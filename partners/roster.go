@@ -71,7 +71,7 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 		return nil, err
 	}
 	if card == nil || len(card.URLs) == 0 {
-		return nil, instance.Usagef("the site's card has no address yet: concordat site card --url https://HOST:PORT")
+		return nil, instance.Usagef("the site's card has no address yet; to add one, run concordat site card --url https://HOST:PORT")
 	}
 	if err := card.Valid(time.Now()); err != nil {
 		return nil, instance.Usagef("%w: renew it with concordat site card --renew", err)
@@ -129,7 +129,7 @@ func (r *Roster) card(p store.Partner) (*crypto.Card, error) {
 		return nil, err
 	}
 	if instance.PartnerName(c.Site) != p.Site {
-		return nil, fmt.Errorf("%w: card of another site", concordat.ErrCorrupt)
+		return nil, fmt.Errorf("%w: the card belongs to another site", concordat.ErrCorrupt)
 	}
 	r.cards[p.Site] = c
 	return c, nil
@@ -377,9 +377,9 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 	}
 	x.alarmed = now
 	if !told {
-		return "it used to send its audit heads but no longer does"
+		return "the partner no longer sends its audit heads"
 	}
-	return fmt.Sprintf("it has named no entry after %d in %v, although each of %d exchanges added one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
+	return fmt.Sprintf("the partner has named no entry after %d in %v, although each of %d exchanges added one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
 // exchangeRecord contains the details of an exchange. A separate entry records the question and the answer.

@@ -293,7 +293,7 @@ func (p *Server) dropReplaced(ctx context.Context, served map[concordat.Epoch]co
 		delete(p.served, e)
 		p.in = nil
 		if err := p.discard(ctx, e, s, replaced); err != nil {
-			return fmt.Errorf("fingerprints of epoch %s under its former secret: %w", e, err)
+			return fmt.Errorf("discard the fingerprints of epoch %s made with its former secret: %w", e, err)
 		}
 		p.log.Info("the fingerprints of an epoch are recomputed: its secret has changed", "epoch", e.String())
 	}
@@ -327,7 +327,7 @@ func (p *Server) set(x answeredEpoch) (*answer.EpochSet, error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("fingerprints of epoch %s: %w", epoch, err)
+			return nil, fmt.Errorf("open the fingerprints of epoch %s: %w", epoch, err)
 		}
 		p.shards[epoch] = shard
 	}

@@ -32,7 +32,7 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 		case a.Disabled:
 			return fmt.Errorf("%w: account %s is disabled", concordat.ErrRefused, a.Name)
 		case update && p.Role == "":
-			return fmt.Errorf("%w: no role for %s", concordat.ErrRefused, a.Name)
+			return fmt.Errorf("%w: the provider gives no role for account %s", concordat.ErrRefused, a.Name)
 		case update && p.Role != a.Role:
 			a.Role = p.Role
 			if err := tx.People.UpdateAccount(ctx, a); err != nil {
@@ -62,7 +62,7 @@ func (r *Registry) Connect(ctx context.Context, p Person, account string) (a sto
 		}
 		if a.Disabled || a.Role == store.RoleAdministrator || slices.ContainsFunc(others,
 			func(o store.Identity) bool { return o.Issuer == p.Issuer }) {
-			return fmt.Errorf("%w: account %s is not linked by its address", concordat.ErrRefused, a.Name)
+			return fmt.Errorf("%w: account %s cannot be linked automatically", concordat.ErrRefused, a.Name)
 		}
 		now := r.o.Now()
 		return tx.People.LinkIdentity(ctx, store.Identity{Issuer: p.Issuer, Subject: p.Subject, Account: a.Name, Made: now, Used: now})

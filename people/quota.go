@@ -87,9 +87,9 @@ type TooManyOpen struct {
 
 func (e *TooManyOpen) Error() string {
 	if e.Public {
-		return fmt.Sprintf("the public accounts have reached their limit of open checks: try again in %s", e.Retry)
+		return fmt.Sprintf("the public accounts have reached their limit of open checks; try again in %s", e.Retry)
 	}
-	return fmt.Sprintf("the account has reached its limit of open checks: try again in %s", e.Retry)
+	return fmt.Sprintf("the account has reached its limit of open checks; try again in %s", e.Retry)
 }
 
 // Unwrap returns concordat.ErrRefused.
@@ -146,7 +146,7 @@ func (r *Registry) Admit(ctx context.Context, owner string, documents int, chara
 	q := r.Quota(a)
 	switch {
 	case documents > 1 && q.Open > 0 && documents > q.Open:
-		return fmt.Errorf("the archive holds %d documents: %w: at most %d checks at once", documents, concordat.ErrRefused, q.Open)
+		return fmt.Errorf("the archive contains %d documents: %w: at most %d checks are allowed at once", documents, concordat.ErrRefused, q.Open)
 	case documents > 1:
 		return r.o.Store.People.Charge(ctx, r.charges(a, "", int64(documents-1), 0)...)
 	case q.Characters > 0:

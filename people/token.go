@@ -71,7 +71,7 @@ func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (s
 		case !slices.Contains(Scopes, s):
 			return "", t, &RuleError{RuleToken}
 		case n.Within != nil && !slices.Contains(n.Within, s):
-			return "", t, fmt.Errorf("%w: this token does not have the scope %q itself", concordat.ErrRefused, s)
+			return "", t, fmt.Errorf("%w: a token without the scope %q cannot grant it", concordat.ErrRefused, s)
 		case !slices.Contains(scopes, s):
 			scopes = append(scopes, s)
 		}
@@ -104,7 +104,7 @@ func originsOf(n NewToken, inbox bool) (out []string, err error) {
 		}
 		origin := strings.ToLower(u.Scheme+"://"+u.Host) + strings.TrimSuffix(u.EscapedPath(), "/")
 		if n.Within != nil && !slices.Contains(n.WithinOrigins, origin) {
-			return nil, fmt.Errorf("%w: this token does not have the origin %s itself", concordat.ErrRefused, origin)
+			return nil, fmt.Errorf("%w: a token without the origin %s cannot grant it", concordat.ErrRefused, origin)
 		}
 		if !slices.Contains(out, origin) {
 			out = append(out, origin)

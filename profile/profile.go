@@ -90,7 +90,7 @@ func New(o Options) (*Profiler, error) {
 		o.Recipe = Natural
 	}
 	if !slices.Contains(Names(), o.Recipe) {
-		return nil, fmt.Errorf("scheme %q: %w: the known schemes are %s", o.Recipe, concordat.ErrInvalid, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("scheme %q: %w: valid schemes are %s", o.Recipe, concordat.ErrInvalid, strings.Join(Names(), ", "))
 	}
 	p := &Profiler{packing: segment.Natural}
 	p.scratch.New = func() any { return &scratch{} }

@@ -302,7 +302,7 @@ func notified(t testing.TB, d *webtest.Site) {
 			Object: fmt.Sprintf("https://repository.example.edu/items/%d", 4711+i), Body: []byte(`{}`), State: state,
 			Due: at.AddDate(9, 0, 0), Made: at}
 		if state == store.NotificationFailed {
-			n.Cause = "https://repository.example.edu/items/4714 cannot be read: the answer was 404 Not Found."
+			n.Cause = "https://repository.example.edu/items/4714 cannot be read: the server responded with 404 Not Found."
 		}
 		var answers []store.NotificationAnswer
 		for j, kind := range []string{"TentativeAccept", "Accept"} {
@@ -318,7 +318,7 @@ func notified(t testing.TB, d *webtest.Site) {
 		if err == nil {
 			r.State, r.Due = state, at.AddDate(9, 0, 0)
 			if state != store.DeliveryDelivered {
-				r.Status, r.Cause = http.StatusServiceUnavailable, "the answer was 503 Service Unavailable"
+				r.Status, r.Cause = http.StatusServiceUnavailable, "the server responded with 503 Service Unavailable"
 			}
 			err = d.Store.Notifications.KeepReply(t.Context(), r)
 		}

@@ -325,7 +325,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	for _, named := range []string{"north/theses", "all"} {
 		asked := north.asked(south.id)
 		if out := south.command(cli.Done, "check", bell, "--partner", named); !strings.Contains(out,
-			"is asked in place of its mirror, which lacks 1") {
+			"is asked directly, because its mirror lacks 1") {
 			t.Errorf("--partner %s: %s", named, out)
 		}
 		if north.asked(south.id) == asked {
@@ -337,7 +337,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process is changing it") {
+	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process is changing the mirror") {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
 	south.command(cli.Failed, "mirror", "sync", "north/theses")
@@ -387,7 +387,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		if out := south.command(cli.Done, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 ||
+		if out := south.command(cli.Done, "check", bell); strings.Count(out, "the mirror's index is missing or damaged") != 2 ||
 			!strings.Contains(out, "covered 0%") {
 			t.Errorf("%s: check says %s", name, out)
 		}
@@ -573,7 +573,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	if _, why, err := c.MirrorKey(old[0], time.Now()); err != nil || why != "" {
 		t.Errorf("within the overlap: %q, %v", why, err)
 	}
-	if _, why, err := c.MirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "its key period has ended") {
+	if _, why, err := c.MirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "the mirror's key period has ended") {
 		t.Errorf("after the overlap: %q, %v", why, err)
 	}
 	north.fill(south, 2)
@@ -596,7 +596,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 func testClosed(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })
-	if out := south.command(cli.Done, "check", bell); !strings.Contains(out, "its owner has closed the library") ||
+	if out := south.command(cli.Done, "check", bell); !strings.Contains(out, "the partner no longer shares the library") ||
 		!strings.Contains(out, "covered 0%") {
 		t.Errorf("check with a closed mirror: %s", out)
 	}

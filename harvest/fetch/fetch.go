@@ -55,9 +55,9 @@ type host struct {
 
 // Errors of Open, in addition to network errors.
 var (
-	ErrRobots  = errors.New("robots.txt asks programs to stay away from it")
+	ErrRobots  = errors.New("robots.txt disallows access to this address")
 	ErrPrivate = errors.New("the address is not public; an administrator can allow its network with harvest.allow")
-	ErrLarge   = errors.New("larger than the site accepts")
+	ErrLarge   = errors.New("the response is larger than this site accepts")
 )
 
 // StatusError is an answer with an unexpected status.
@@ -68,7 +68,7 @@ type StatusError struct {
 
 // Error returns the status.
 func (e *StatusError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("the answer was %d %s", e.Code, http.StatusText(e.Code)))
+	return strings.TrimSpace(fmt.Sprintf("the server responded with %d %s", e.Code, http.StatusText(e.Code)))
 }
 
 // Busy reports whether the host asks the client to retry later.
@@ -140,13 +140,13 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case len(address) > maxAddress:
-		err = fmt.Errorf("%w: too long", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: longer than the maximum", concordat.ErrInvalid)
 	case err != nil || u.Scheme != "https" && u.Scheme != "http":
-		err = fmt.Errorf("%w: it must begin with https:// or http://", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: must begin with https:// or http://", concordat.ErrInvalid)
 	case u.Hostname() == "" || u.Opaque != "":
-		err = fmt.Errorf("%w: it names no host", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: missing host name", concordat.ErrInvalid)
 	case u.User != nil:
-		err = fmt.Errorf("%w: it must not contain a password", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: must not contain a user name or password", concordat.ErrInvalid)
 	}
 	if err == nil {
 		if ip, failed := netip.ParseAddr(u.Hostname()); failed == nil && !c.reachable(ip) {
@@ -195,7 +195,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 				u, failed = c.Check(next.String())
 			}
 			if failed != nil {
-				err = fmt.Errorf("cannot follow the redirection: %w", failed)
+				err = fmt.Errorf("cannot follow a redirect: %w", failed)
 				break
 			}
 			continue
@@ -215,7 +215,7 @@ func (c *Client) Open(ctx context.Context, address string, w Want) (*Response, e
 	}
 	cancel()
 	if err == nil {
-		err = errors.New("too many redirections")
+		err = errors.New("too many redirects")
 	}
 	return nil, err
 }

@@ -214,7 +214,7 @@ func parseJSON(base *url.URL, b []byte) (out []Link, err error) {
 		Linkset []map[string]json.RawMessage `json:"linkset"`
 	}
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&set); err != nil {
-		return nil, fmt.Errorf("link set: %w: %v", concordat.ErrInvalid, err)
+		return nil, fmt.Errorf("decode the link set: %w: %v", concordat.ErrInvalid, err)
 	}
 	for _, context := range set.Linkset {
 		var anchor string

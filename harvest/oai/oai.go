@@ -34,9 +34,9 @@ type Error struct{ Code, Words string }
 // Error returns the condition.
 func (e *Error) Error() string {
 	if e.Words == "" {
-		return "the repository says " + e.Code
+		return "the repository reported " + e.Code
 	}
-	return "the repository says " + e.Code + ": " + e.Words
+	return "the repository reported " + e.Code + ": " + e.Words
 }
 
 // The codes on which callers act.
@@ -46,7 +46,7 @@ const (
 )
 
 // ErrProtocol means that an answer does not follow the protocol.
-var ErrProtocol = errors.New("the answer does not come from an OAI-PMH interface")
+var ErrProtocol = errors.New("the response does not come from an OAI-PMH interface")
 
 // Repository is a repository's description of itself.
 type Repository struct {
@@ -70,7 +70,7 @@ func (c *Client) Identify(ctx context.Context) (Repository, error) {
 		return Repository{}, fmt.Errorf("identify: %w", ErrProtocol)
 	}
 	if v := n.First("protocolVersion").Words(); v != "" && v != "2.0" {
-		return Repository{}, fmt.Errorf("identify: the repository speaks version %.20q of the protocol, want 2.0", v)
+		return Repository{}, fmt.Errorf("identify: unsupported protocol version %.20q; want 2.0", v)
 	}
 	return Repository{Name: n.First("repositoryName").Words(),
 		Deleted: n.First("deletedRecord").Words(), Day: !strings.Contains(n.First("granularity").Words(), "T")}, nil
@@ -246,9 +246,9 @@ func Read(b []byte) (*Page, error) {
 	p.Token, p.Size = tokenIn(tail)
 	switch {
 	case p.Token == "" && !rootEnd.Match(tail):
-		return nil, fmt.Errorf("the answer was cut off: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("the response was truncated: %w", io.ErrUnexpectedEOF)
 	case len(p.Token) > maxToken:
-		return nil, fmt.Errorf("a resumption token of %d bytes, at most %d", len(p.Token), maxToken)
+		return nil, fmt.Errorf("resumption token of %d bytes exceeds the maximum of %d", len(p.Token), maxToken)
 	}
 	return p, nil
 }
@@ -269,7 +269,7 @@ func readRecord(raw []byte) Record {
 		r.ID = html.UnescapeString(string(m[1]))
 	}
 	if len(raw) > maxRecord {
-		r.Err = fmt.Errorf("%d bytes, at most %d", len(raw), maxRecord)
+		r.Err = fmt.Errorf("record of %d bytes exceeds the maximum of %d", len(raw), maxRecord)
 		return r
 	}
 	tree, err := xmltree.Parse(raw)
@@ -287,9 +287,9 @@ func readRecord(raw []byte) Record {
 	}
 	switch {
 	case r.ID == "":
-		r.Err = errors.New("it has no identifier")
+		r.Err = errors.New("missing identifier")
 	case r.Meta == nil && !r.Deleted:
-		r.Err = errors.New("it has no metadata")
+		r.Err = errors.New("missing metadata")
 	}
 	return r
 }

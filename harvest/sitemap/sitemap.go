@@ -43,7 +43,7 @@ const maxEntries = 50_000
 // maxMeta is the maximum number of an entry's links to metadata.
 const maxMeta = 50
 
-var errNone = errors.New("it is not a sitemap")
+var errNone = errors.New("not a sitemap")
 
 // Read parses a list, which must have been cleaned by xmltree.Clean. base is the list's address. Read skips entries without an address.
 func Read(base *url.URL, b []byte) (*List, error) {
@@ -65,7 +65,7 @@ func Read(base *url.URL, b []byte) (*List, error) {
 				continue
 			}
 			if len(l.Entries) >= maxEntries {
-				return nil, fmt.Errorf("list: more than %d entries", maxEntries)
+				return nil, fmt.Errorf("list has more than %d entries", maxEntries)
 			}
 			l.Entries = append(l.Entries, e)
 		}

@@ -27,7 +27,7 @@ const (
 	maxNodes = 500_000
 )
 
-var errBounds = errors.New("nested too deeply, or too many elements")
+var errBounds = errors.New("the XML is nested too deeply or has too many elements")
 
 // Parse parses one element and its content. Pass bytes through Clean first.
 func Parse(b []byte) (*Node, error) {

@@ -358,8 +358,8 @@ func TestInboxRefuses(t *testing.T) {
 			o := map[string]any{"id": r.URL + "/nowhere", "type": "Page"}
 			o["ietf:item"] = []any{map[string]any{"id": r.URL + "/picture"}, r.URL + "/gone.pdf"}
 			a["object"] = o
-		}, "[TentativeAccept Reject]", r.URL + "/picture cannot be read as text: image/png. " + r.URL + "/gone.pdf cannot be read: the answer was 404 Not Found. " +
-			r.URL + "/nowhere cannot be read: the answer was 404 Not Found."},
+		}, "[TentativeAccept Reject]", r.URL + "/picture cannot be read as text: image/png. " + r.URL + "/gone.pdf cannot be read: the server responded with 404 Not Found. " +
+			r.URL + "/nowhere cannot be read: the server responded with 404 Not Found."},
 		"blank":   {object(r.URL+"/paper/9", r.URL+"/blank.txt"), "[TentativeAccept Accept Announce ReviewAction]", ""},
 		"no text": {object("urn:isbn:1", ""), "[Flag UnprocessableNotification]", "neither a text"},
 		"announce": {func(a map[string]any) { a["type"] = []string{"Announce", "coar-notify:ReviewAction"} },
