@@ -28,7 +28,7 @@ only to try a cluster on one machine. While it is down, the nodes answer queries
 				return err
 			}
 			s := local.NewServer(hub, timeout)
-			a.Say("coordinator at http://%s", l.Addr())
+			a.Say("the coordinator is listening at http://%s", l.Addr())
 			h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()

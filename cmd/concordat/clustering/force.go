@@ -15,7 +15,7 @@ import (
 func (a *commands) clusterForce() *cobra.Command {
 	var yes, dry bool
 	c := &cobra.Command{Use: "force SHARD NODE",
-		Short: "Make a node master of a shard that has none, accepting the loss of documents", Args: cobra.ExactArgs(2),
+		Short: "Make a node the master of a shard that has no master, even if documents are lost", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				id, node := concordat.ShardID(args[0]), coord.NodeID(args[1])

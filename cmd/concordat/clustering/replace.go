@@ -72,7 +72,7 @@ func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instanc
 			break
 		}
 		if !told {
-			a.Warn("stop concordat serve on node %s, at %s, now; waiting", id, node.Address)
+			a.Warn("waiting for concordat serve to stop on node %s, at %s; stop it there now", id, node.Address)
 		}
 		if err := w.Next(ctx); err != nil {
 			return err
@@ -81,6 +81,6 @@ func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instanc
 	if err := a.removeNode(ctx, o, w, id, false, false); err != nil {
 		return err
 	}
-	a.Warn("on the new machine, in an empty folder: concordat cluster join TOKEN --listen HOST:PORT, concordat serve; then concordat cluster balance --wait")
+	a.Warn("on the new machine, in an empty folder, run concordat cluster join TOKEN --listen HOST:PORT and concordat serve; then run concordat cluster balance --wait")
 	return a.giveToken(ctx, o, w, id)
 }

@@ -48,7 +48,7 @@ that concordat cluster status names.`,
 			var out instance.Salvaged
 			err = instance.CallServing(cmd.Context(), dir, fmt.Sprintf("/salvage?dry=%t&remove=%t", dry, remove), nil, &out)
 			if errors.Is(err, concordat.ErrUnavailable) {
-				return cli.Usagef("start concordat serve here first: %w", err)
+				return cli.Usagef("concordat serve must be running on this machine: %w", err)
 			}
 			if err != nil {
 				return err
@@ -70,10 +70,10 @@ that concordat cluster status names.`,
 			a.Say("%d documents %s; %d are already in the index, %d have been replaced since, %d are not in the catalogue", out.Taken, verb, out.Present,
 				out.Replaced, out.Unlisted)
 			if len(out.Some) > 0 {
-				a.Say("among them: %s", strings.Join(out.Some, ", "))
+				a.Say("these documents include %s", strings.Join(out.Some, ", "))
 			}
 			if out.Removed {
-				a.Say("the copies that were put aside are deleted")
+				a.Say("deleted the copies that were put aside")
 			}
 			return nil
 		}}

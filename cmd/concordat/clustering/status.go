@@ -29,7 +29,7 @@ const (
 func (a *commands) clusterStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
 		Long: `Status shows what this machine's server knows, or what the coordinator says if there is none, and asks every live
-node for its state. It takes at most two seconds, whatever is down.
+node for its state. It takes at most two seconds, even if machines are down.
 
 Exit codes: 0 everything is in order; 1 something is wrong, and the output says what; 5 the state is unknown, since
 neither this machine's server nor the coordinator answers.`,
@@ -43,7 +43,7 @@ neither this machine's server nor the coordinator answers.`,
 				return err
 			}
 			if c.Cluster.Coordinator == "" {
-				return cli.Usagef("the site runs on one machine; concordat cluster init makes it the first of several")
+				return cli.Usagef("the site runs on one machine; to make it the first machine of a cluster, run concordat cluster init")
 			}
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(cmd.Context(), statusTime-200*time.Millisecond)
@@ -147,12 +147,12 @@ func (a *commands) say(l *cluster.Layout, nodes map[coord.NodeID]*nodeLine, shar
 				state += fmt.Sprintf(", cut off from the coordinator for %s", n.State.Time.Sub(r).Round(time.Second))
 			}
 		case n.Live:
-			state = fmt.Sprintf("at %s, does not answer, %d MiB free at its start, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
+			state = fmt.Sprintf("at %s, does not answer, %d MiB free when it started, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
 		}
 		if n.Drained {
 			state += ", drained"
 		}
-		a.Say("node %s (zone %q): %s; %d copies in sync, master of %d", id, n.Zone, state, n.Copies, n.Masters)
+		a.Say("node %s (zone %q): %s; %d copies in sync, master of %d shards", id, n.Zone, state, n.Copies, n.Masters)
 	}
 	for _, s := range shards {
 		a.Say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch,
@@ -180,7 +180,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 		case s != nil && s.Fault != "":
 			out = append(out, fmt.Sprintf("node %s: %s", n, s.Fault))
 		case s != nil && !s.Online:
-			out = append(out, fmt.Sprintf("node %s cannot reach the coordinator: it answers questions but refuses changes", n))
+			out = append(out, fmt.Sprintf("node %s cannot reach the coordinator, so it answers queries but refuses changes", n))
 		case s == nil && line.Live:
 			out = append(out, fmt.Sprintf("node %s is live but does not answer: %s", n, cmp.Or(line.Silent, "the node was not asked")))
 		case !line.Live:

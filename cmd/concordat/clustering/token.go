@@ -23,9 +23,9 @@ import (
 )
 
 func (a *commands) clusterToken() *cobra.Command {
-	return &cobra.Command{Use: "token NODE", Short: "Print a token that admits one machine, once, within an hour", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "token NODE", Short: "Print a token that admits one machine to the cluster within an hour", Args: cobra.ExactArgs(1),
 		Long: `Token prints a token for concordat cluster join. Anyone who has it within the hour gets the site's keys and
-the password of its database: protect it as carefully as those.`,
+the password of its database: protect the token as carefully as those.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				if err := l.MayJoin(&w.Seen, coord.NodeID(args[0])); err != nil {

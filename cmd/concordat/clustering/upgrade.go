@@ -14,8 +14,8 @@ func (a *commands) clusterUpgrade() *cobra.Command {
 	c := &cobra.Command{Use: "upgrade [NODE...]",
 		Short: "Restart nodes one after the other with a new version",
 		Long: `Upgrade restarts nodes after the program has been replaced, or with a --command that replaces it. It skips nodes that
-already have the version given with --to and stops if a node comes back with a different version. A version that cannot work with
-the running nodes refuses to start and names the versions that can work with both.`,
+already have the version given with --to and stops if a node comes back with a different version. A version that
+cannot work with the running nodes refuses to start and names the versions that can work with both.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.to = cmp.Or(r.to, instance.Version()); r.to == "" || r.to == "(devel)" {
 				return cli.Usagef("this program was built without a version; give one with --to")

@@ -43,7 +43,7 @@ read, as "user:password", from the file given with --zookeeper-account or from $
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	f := c.PersistentFlags()
-	f.StringVar(&z.servers, "zookeeper", "", "servers as host:port, separated by commas (default $"+ZookeeperVariable+")")
+	f.StringVar(&z.servers, "zookeeper", "", "ZooKeeper servers as host:port, separated by commas (default $"+ZookeeperVariable+")")
 	f.StringVar(&z.root, "zookeeper-root", "", "znode of the site (default: /concordat/SITE)")
 	f.StringVar(&z.site, "site", "", "name of the site (default: the site of --data)")
 	f.StringVar(&z.account, "zookeeper-account", "", "file with user:password (default $"+zk.AccountVariable+")")
@@ -124,7 +124,7 @@ func (z *zookeeperFlags) with(ctx context.Context, a *commands, f func(context.C
 	case v := <-s.View():
 		err = f(ctx, s, v)
 	case <-ctx.Done():
-		err = fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
+		err = fmt.Errorf("wait for ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
 	}
 	return errors.Join(err, s.Close())
 }

@@ -29,7 +29,7 @@ func (a *commands) clusterRevertCommand(z *zookeeperFlags) *cobra.Command {
 				select {
 				case now = <-s.Settings():
 				case <-ctx.Done():
-					return fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
+					return fmt.Errorf("wait for ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
 				}
 				all, err := s.History(ctx, zk.Settings, 1000)
 				if err != nil {

@@ -48,7 +48,7 @@ func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
 		})
 	}}
 	c.Flags().StringVar(&reason, "reason", "", "reason for the deletion, kept with the receipt")
-	c.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to, in JSON")
+	c.Flags().StringVar(&receipt, "receipt", "", "write the receipt to this file, as JSON")
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 
 func AlertCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
-	c := &cobra.Command{Use: "alert", Short: "Show and handle alerts of standing checks", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "alert", Short: "Show and handle alerts from standing checks", Args: cobra.NoArgs,
 		Long: `With --standing, a check keeps watching: later documents that match raise an alert, here and at partners that
 agreed to keep its questions. The server receives partners' alerts. If a later document of this site
 matches a partner's check, an alert here shows what the partner was told.`,

@@ -27,7 +27,7 @@ func (a *commands) auditVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Verify the hash chain of the audit log, here or in a partner's export",
 		Long: `Verify checks the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
-rewritten completely is consistent in itself, so only signed heads kept elsewhere reveal it. The last
+rewritten completely is consistent in itself, so only signed heads kept elsewhere reveal the change. The last
 entry is compared with the head that the site signed last (audit.head), so missing entries are noticed. If someone
 could change both the audit log and audit.head, keep the last hash or a copy of audit.head elsewhere.
 
@@ -125,7 +125,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 
 // checkHead succeeds if one of the cards confirms the head.
 func checkHead(h *crypto.Head, cards []*crypto.Card) error {
-	err := fmt.Errorf("%w: this site has no card of site %s", crypto.ErrCard, h.Site)
+	err := fmt.Errorf("%w: this site has no card for site %s", crypto.ErrCard, h.Site)
 	for _, c := range cards {
 		if err = h.Check(c); err == nil {
 			return nil

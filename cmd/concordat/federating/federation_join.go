@@ -29,6 +29,6 @@ func (a *commands) federationJoin() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the leader")
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the federation's leader")
 	return c
 }

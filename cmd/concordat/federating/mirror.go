@@ -38,7 +38,7 @@ command to continue. If the owner has closed the library, its mirror is deleted.
 			})
 		},
 	}
-	sync.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "time limit for one shipment")
+	sync.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "time limit for each shipment")
 	c.AddCommand(sync,
 		&cobra.Command{Use: "list", Short: "List mirrors, and show whether checks use them", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {

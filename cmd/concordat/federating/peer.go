@@ -21,8 +21,8 @@ func PeerCommand(s *cli.Site) *cobra.Command {
 	a := &commands{s}
 	c := &cobra.Command{Use: "peer", Short: "Invite, confirm, list and revoke partner sites", Args: cobra.NoArgs,
 		Long: `A partner is another site that sends questions to this one and answers its questions. One administrator creates
-an invitation (peer invite) and hands it over; the other administrator redeems it (peer redeem). Both then see the same six words, read them to
-each other by telephone or in person, and confirm (peer confirm).`,
+an invitation (peer invite) and hands it over; the other administrator redeems it (peer redeem). Both then see the
+same six words, read them to each other by telephone or in person, and confirm (peer confirm).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.peerInvite(), a.peerRedeem(), a.peerConfirm(), a.peerList(), a.peerShow(), a.peerName(), a.peerRevoke(), a.peerLibraries())
 	return c

@@ -95,8 +95,8 @@ func (a *commands) peerInvite() *cobra.Command {
 	c := &cobra.Command{
 		Use: "invite", Short: "Create an invitation for one site, valid once for three days",
 		Long: `Invite prints an invitation. Hand it over through a channel that you trust. Someone who
-intercepts it can only apply as a partner; the six words would then differ, and you would refuse. The server must be running
-so that the other site can reach it.`,
+intercepts it can only apply as a partner; the six words would then differ, and you would refuse. The server must be
+running so that the other site can reach it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if life <= 0 || life > 90*24*time.Hour {

@@ -146,7 +146,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.BoolVar(&f.standing, "standing", false, "let the partner's standing checks cover later documents")
 	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "exclude documents by the authors that the partner names")
 	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
-		"number of days that a request for a passage stays open, and that an approved passage can be read")
+		"number of days that a passage request stays open and that an approved passage can be read")
 	fs.StringVar(&f.contact, "contact", "", "contact details for the partner")
 }
 

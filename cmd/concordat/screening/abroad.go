@@ -209,7 +209,7 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 		switch {
 		case c.Reason == concordat.ReasonBudget, c.Reason == concordat.ReasonBusy, c.Reason == concordat.ReasonFault, c.Err == "" &&
 			len(c.Missing) > 0:
-			return nil, fmt.Errorf("%w: %s: %s", errLater, name, cmp.Or(c.Err, "the answer was incomplete"))
+			return nil, fmt.Errorf("%w: %s: %s", errLater, name, cmp.Or(c.Err, "the partner's answer was incomplete"))
 		case c.Err != "":
 			u.Refused = append(u.Refused, name+": "+c.Err)
 		}

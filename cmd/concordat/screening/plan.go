@@ -152,7 +152,7 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 		}
 	}
 	if o.Sample == nil {
-		a.Say("these figures assume uniform prints; give a file of prints to count those of the collection")
+		a.Say("these figures assume uniform prints; to count the prints of the collection, give a file of them")
 	}
 	return nil
 }

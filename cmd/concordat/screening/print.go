@@ -378,11 +378,11 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	if t.Method == methodSimhash {
 		near = fmt.Sprintf(", at most %d bits apart", s.Print.Distance)
 	}
-	a.Say("%s at or above threshold %.2f%s (method %s, after the exact pass) in %s; there are %s with %s, %d of which the method can compare",
+	a.Say("%s at or above threshold %.2f%s (method %s, after a pass for identical texts) in %s; there are %s with %s, %d of which the method can compare",
 		number(t.Pairs, "pair"), t.Threshold, near, t.Method, number(t.Clusters, "cluster"), number(t.Documents, "document"),
 		number(t.Distinct, "distinct text"), t.Compared)
 	if t.Method == methodShort && t.Compared < t.Distinct {
-		a.Say("a text of more than 200 letters is compared only as a whole; other methods find what two such texts share")
+		a.Say("texts of more than 200 letters are compared only as a whole; other methods find the passages that two such texts share")
 	}
 	if t.Beyond > 0 {
 		a.Say("%s of lower resemblance omitted because of --top %d", number(t.Beyond, "pair"), s.top)

@@ -30,8 +30,8 @@ func (a *commands) screenPrintsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "prints --library L --out FILE", Short: "Write the print of each document to a file, for use by batch, join and distribution", Args: cobra.NoArgs,
 		Long: `Prints writes the simhash of every document in a library to FILE, 8 bytes each (16 for 128 bits), big-endian.
-FILE.ids names the document of each print, one per line. A print reveals only how similar its text is to another, so files
-of prints may go where texts must not.
+FILE.ids names the document of each print, one per line. A print reveals only how similar its text is to another, so
+files of prints may go where texts must not.
 
 With --shards N, the prints go to N files, FILE.00 and so on, one for each shard of a site with N shards; batch
 streams these files in parallel. --shard K writes only one of the files, for example on the node that has the shard.

@@ -142,9 +142,9 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.Method, "method", methodFingerprint, "method: fingerprint, simhash, shingle or short")
 	fl.Float64Var(&f.Threshold, "threshold", 0.3, "minimum resemblance of the pairs to print")
 	fl.BoolVar(&f.Contained, "contained", false,
-		"apply the threshold to the share of either document found in the other (fingerprint, shingle)")
+		"apply the threshold to the share of either document that is found in the other (fingerprint, shingle)")
 	fl.StringVar(&f.Template, "template", "", "section template, to show which sections overlap (fingerprint)")
-	fl.IntVar(&f.MemoryMiB, "memory", 1024, "approximate memory for comparing, in MiB")
+	fl.IntVar(&f.MemoryMiB, "memory", 1024, "approximate memory for comparisons, in MiB")
 	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: the folder screen in the site's folder)")
 	fl.StringVar(&f.out, "out", "", "folder for a page with pictures, tables (CSV, JSON lines) and the removal list")
 	fl.StringVar(&f.dates, "dates", "", "file with a line DOCUMENT TAB DATE for each document, with dates such as 2019-05 (default: the date on which it was added)")
@@ -162,8 +162,8 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "number of values in a sketch, 8 bytes each")
 	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in this many shingles, instead of a fixed number (--sketch)")
 	fl.IntVar(&f.Shingle.Super, "super", 0, "find candidates by super-shingles of this many values: faster, but finds only high resemblance")
-	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, that short texts share "+
-		"(default: 1,2 for words and for a text with Chinese or Japanese, else 2,3)")
+	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, to compare in short texts "+
+		"(default: 1,2 for words and for Chinese or Japanese text, otherwise 2,3)")
 	fl.BoolVar(&f.Short.Words, "words", false, "compare short texts by runs of words instead of letters")
 	fl.StringVar(&f.Short.Measure, "measure", "jaccard", "similarity of short texts: jaccard, cosine or edit")
 	fl.IntVar(&f.Short.Edits, "edits", 2, "also find short texts this many edits apart")

@@ -34,9 +34,9 @@ else, so a retry may succeed.
   resembling texts    shingles         | shared  | merge --sum, resemblance
   short texts         grams            | alike
 
-| means that lines are divided by key (split, merge). A document is an identifier, a tab and the text (fields in between are
-ignored), or a JSON object with id and text, as concordat screen documents writes. doc/screening-at-scale.md has
-drivers.`
+| means that lines are divided by key (split, merge). A document is an identifier, a tab and the text (fields in
+between are ignored), or a JSON object with id and text, as concordat screen documents writes. For drivers, see
+doc/screening-at-scale.md.`
 
 func (a *commands) screenStageCommand() *cobra.Command {
 	c := &cobra.Command{Use: "stage", Short: "Run one step of a screening on a batch engine", Long: stageLong, Args: cobra.NoArgs,
@@ -195,7 +195,7 @@ func (a *commands) stageResemblance() *cobra.Command {
 			return stage.Resemblance(in, out, threshold, contained)
 		})
 	c.Flags().Float64Var(&threshold, "threshold", 0.3, "minimum resemblance of a pair")
-	c.Flags().BoolVar(&contained, "contained", false, "apply the threshold to the share of either document found in the other")
+	c.Flags().BoolVar(&contained, "contained", false, "apply the threshold to the share of either document that is found in the other")
 	return c
 }
 
@@ -208,8 +208,8 @@ func checkShare(threshold float64) error {
 
 // stageShort defines the flags that grams and alike have in common.
 func stageShort(c *cobra.Command) func() (float64, *stage.Counts, error) {
-	threshold := c.Flags().Float64("threshold", 0.6, "minimum Jaccard similarity of a pair, the same for grams and alike")
-	counts := c.Flags().String("counts", "", "counts of grams (from grams --count and merge --sum), the same for grams and alike: "+
+	threshold := c.Flags().Float64("threshold", 0.6, "minimum Jaccard similarity of a pair; use the same value for grams and alike")
+	counts := c.Flags().String("counts", "", "file of gram counts (from grams --count and merge --sum); use the same file for grams and alike: "+
 		"the rarest grams then become the keys, which far fewer texts share")
 	return func() (float64, *stage.Counts, error) {
 		if err := checkShare(*threshold); err != nil || *counts == "" {
@@ -264,7 +264,7 @@ func (a *commands) stageMerge() *cobra.Command {
 	var sum bool
 	var memory int
 	var folder string
-	c := &cobra.Command{Use: "merge [FILE...]", Short: "Sort lines by their bytes and drop repeated ones, within --memory",
+	c := &cobra.Command{Use: "merge [FILE...]", Short: "Sort lines by their bytes and drop duplicates, within --memory",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if memory < 1 || memory > 1<<20 {
 				return cli.Usagef("--memory %d: want 1 to %d MiB", memory, 1<<20)
@@ -329,7 +329,7 @@ func (a *commands) stageSplit() *cobra.Command {
 			}, paths...))
 		}}
 	c.Flags().IntVar(&parts, "parts", 0, "number of files, one for each reduce task")
-	c.Flags().StringVar(&out, "out", "", "folder to write, one for each task")
+	c.Flags().StringVar(&out, "out", "", "folder to write; each task needs its own")
 	return c
 }
 

@@ -30,8 +30,8 @@ func (a *commands) screenPackCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "pack FILE --out DIR", Short: "Pack prints into compressed tables on disk, for use by near", Args: cobra.ExactArgs(1),
 		Long: `Pack sorts the 64-bit prints of a file into the tables of a design and writes each table in packed form, in blocks
-of 1,024 bytes that can be read separately, with the documents of FILE.ids. concordat screen near looks prints up in them. It
-compares the size with raw prints and with the theoretical minimum for random prints.`,
+of 1,024 bytes that can be read separately, with the documents of FILE.ids. concordat screen near looks prints up
+in them. Pack reports their size compared with raw prints and with the theoretical minimum for random prints.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := OpenPrintFile(args[0], 64)
 			if err != nil {

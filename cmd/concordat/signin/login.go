@@ -26,5 +26,5 @@ func issuerOf(c *config.Config, name string) (string, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return "", cli.Usagef("login.oidc has no provider %s; it has: %s", name, strings.Join(names, ", "))
+	return "", cli.Usagef("login.oidc has no provider %s; the configured providers are %s", name, strings.Join(names, ", "))
 }

@@ -55,7 +55,7 @@ addresses; other flags override them. concordat lti show prints what to enter at
 				if err := o.Store.LTI.PutLTIPlatform(cmd.Context(), one); err != nil {
 					return err
 				}
-				a.Say("platform %s is registered; its deployments: %s", one.ID, strings.Join(one.Deployments, ", "))
+				a.Say("platform %s is registered; deployments: %s", one.ID, strings.Join(one.Deployments, ", "))
 				return nil
 			})
 		},
