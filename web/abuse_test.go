@@ -350,7 +350,7 @@ func TestArchives(t *testing.T) {
 	})
 	p := d.SignedIn(t, "ada", store.RoleSubmitter)
 	p.Upload(http.StatusOK, nil, "five.many", "a b c d e")
-	if page := p.Get("/checks/"+string(d.Await(t)["five.many"]), http.StatusOK); !strings.Contains(page, "at most 3 checks are allowed at once") {
+	if page := p.Get("/checks/"+string(d.Await(t)["five.many"]), http.StatusOK); !strings.Contains(page, "3 checks are allowed at once") {
 		t.Errorf("five members:\n%s", page)
 	}
 	p.Upload(http.StatusOK, nil, "three.many", "a b c")

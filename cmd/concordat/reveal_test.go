@@ -337,7 +337,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process is changing the mirror") {
+	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "is changing the mirror") {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
 	south.command(cli.Failed, "mirror", "sync", "north/theses")
@@ -573,7 +573,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	if _, why, err := c.MirrorKey(old[0], time.Now()); err != nil || why != "" {
 		t.Errorf("within the overlap: %q, %v", why, err)
 	}
-	if _, why, err := c.MirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "the mirror's key period has ended") {
+	if _, why, err := c.MirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "key period has ended") {
 		t.Errorf("after the overlap: %q, %v", why, err)
 	}
 	north.fill(south, 2)

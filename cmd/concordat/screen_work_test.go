@@ -183,7 +183,7 @@ func TestScreenGoesOn(t *testing.T) {
 			if results(t, got) != results(t, want) {
 				t.Errorf("going on gave another answer:\n%s\nwant\n%s", got, want)
 			}
-			if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are already prepared") {
+			if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are already") {
 				t.Errorf("%v documents of the earlier run: %s", n, errs)
 			}
 			stop()
