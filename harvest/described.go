@@ -72,7 +72,7 @@ func (g *gathering) described(ctx context.Context, l landing.Link) error {
 	case err != nil && !errors.Is(err, fetch.ErrLarge): // the connection was interrupted
 		g.held, g.passing = true, true
 	case err == nil && len(b) > maxMeta:
-		err = fmt.Errorf("more than %d bytes", maxMeta)
+		err = fmt.Errorf("larger than %d bytes", maxMeta)
 	}
 	var tree *xmltree.Node
 	if err == nil {

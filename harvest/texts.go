@@ -324,7 +324,7 @@ func (g *gathering) file(ctx context.Context, at store.HarvestFile) error {
 func (g *gathering) answer(ctx context.Context, r *fetch.Response, at store.HarvestFile) error {
 	name := cmp.Or(at.Name, r.Name)
 	if !oai.IsText(r.Type, name) && !oai.IsText(r.Type, r.Name) && !oai.IsText(at.Type, at.URL) {
-		g.fault(r.URL.String(), fmt.Errorf("%s is not a supported text type", cmp.Or(r.Type, "the unknown type")))
+		g.fault(r.URL.String(), fmt.Errorf("%s is not a supported text type", cmp.Or(r.Type, "the file's type")))
 		return r.Body.Close()
 	}
 	err := g.read(ctx, name, cmp.Or(r.Type, at.Type), r.Body)

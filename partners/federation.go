@@ -168,7 +168,7 @@ func (c *Client) reread(ctx context.Context) error {
 		return err
 	}
 	if card == nil {
-		return fmt.Errorf("own card: %w", concordat.ErrNotFound)
+		return fmt.Errorf("read this site's card: %w", concordat.ErrNotFound)
 	}
 	if id, card, _, err = instance.RefreshCard(ctx, c.o.Store, c.keys, id, card, now); err != nil {
 		return err

@@ -43,7 +43,7 @@ func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Schem
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("mirrors of epoch %s: %w", e, err)
+			return nil, fmt.Errorf("open the mirrors of epoch %s: %w", e, err)
 		}
 		return s, nil
 	}

@@ -80,7 +80,7 @@ func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder s
 		}
 		n, cleared, err := settleFolder(ctx, o, e)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("mirrors of epoch %s: %w", e, err))
+			errs = append(errs, fmt.Errorf("settle the mirrors of epoch %s: %w", e, err))
 		} else if cleared {
 			told(MirrorFolder(o.Dir, e), n)
 		}

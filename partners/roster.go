@@ -74,7 +74,7 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 		return nil, instance.Usagef("the site's card has no address yet; to add one, run concordat site card --url https://HOST:PORT")
 	}
 	if err := card.Valid(time.Now()); err != nil {
-		return nil, instance.Usagef("%w: renew it with concordat site card --renew", err)
+		return nil, instance.Usagef("%w: renew the card with concordat site card --renew", err)
 	}
 	return NewRoster(o.Store, log, id, card), nil
 }

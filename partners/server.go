@@ -479,7 +479,7 @@ func (p *Server) refreshCards(ctx context.Context) error {
 			cl.Close()
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("card of %s: %w", one.Site, err))
+			errs = append(errs, fmt.Errorf("refresh the card of %s: %w", one.Site, err))
 		}
 	}
 	return errors.Join(errs...)

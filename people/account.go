@@ -47,7 +47,7 @@ type Change struct {
 // does not exist.
 func (r *Registry) Change(ctx context.Context, by, account string, c Change) (a store.Account, err error) {
 	if c.Disabled == nil && c.Role == nil {
-		return a, fmt.Errorf("change account %s: %w: want a new role, or whether the account is disabled", account, concordat.ErrInvalid)
+		return a, fmt.Errorf("change account %s: %w: specify a new role, whether the account is disabled, or both", account, concordat.ErrInvalid)
 	}
 	if c.Role != nil && !slices.Contains(Roles, *c.Role) {
 		return a, fmt.Errorf("change account %s: %w: unknown role %q", account, concordat.ErrInvalid, *c.Role)

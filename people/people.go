@@ -78,7 +78,7 @@ func (e *RuleError) Error() string {
 	case RuleToken:
 		return "A token needs a name and at least one permission."
 	case RuleOrigins:
-		return "A token that sends notifications needs the addresses that they come from, for example https://repository.example.edu; no other token has any."
+		return "A token that sends notifications needs the addresses that the notifications come from, for example https://repository.example.edu; other tokens cannot have addresses."
 	}
 	return string(e.Rule)
 }

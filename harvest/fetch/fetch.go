@@ -140,7 +140,7 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case len(address) > maxAddress:
-		err = fmt.Errorf("%w: longer than the maximum", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: exceeds the maximum length", concordat.ErrInvalid)
 	case err != nil || u.Scheme != "https" && u.Scheme != "http":
 		err = fmt.Errorf("%w: must begin with https:// or http://", concordat.ErrInvalid)
 	case u.Hostname() == "" || u.Opaque != "":

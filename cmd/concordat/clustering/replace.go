@@ -14,7 +14,7 @@ import (
 
 func (a *commands) clusterReplace() *cobra.Command {
 	var dry bool
-	c := &cobra.Command{Use: "replace NODE", Short: "Give the name of a node to another machine", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "replace NODE", Short: "Let another machine take over the name of a node", Args: cobra.ExactArgs(1),
 		Long: `Replace removes a machine and prepares its name for another one. It moves the node's copies to the other nodes,
 waits until concordat serve has been stopped on the old machine, removes the node, and prints a token for the new
 machine. A lost machine is replaced in the same way; the copies then come from the other nodes. A node
@@ -56,7 +56,7 @@ func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instanc
 		if live {
 			a.Say("would wait until concordat serve is stopped on node %s, at %s", id, node.Address)
 		}
-		a.Say("would remove node %s and print a token for another machine of that name", id)
+		a.Say("would remove node %s and print a token for another machine to use that name", id)
 		return nil
 	}
 	if _, err := w.AwaitSelf(ctx, o.Dir, own.Node); err != nil { // this admits the new machine

@@ -44,7 +44,7 @@ type shownPartner struct {
 func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p store.Partner) error {
 	c, err := crypto.ParseCard(p.Card)
 	if err != nil {
-		return fmt.Errorf("card of %s: %w", p.Site, err)
+		return fmt.Errorf("parse the card of %s: %w", p.Site, err)
 	}
 	shares, err := o.Store.Answers.Shares(ctx, "", p.Site)
 	if err != nil {

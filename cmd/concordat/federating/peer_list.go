@@ -34,7 +34,7 @@ func (a *commands) listPartners(ctx context.Context, o *instance.Instance) error
 	for _, p := range ps {
 		c, err := crypto.ParseCard(p.Card)
 		if err != nil {
-			return fmt.Errorf("card of %s: %w", p.Site, err)
+			return fmt.Errorf("parse the card of %s: %w", p.Site, err)
 		}
 		if a.JSON {
 			if err := a.Line(view.OfPartner(p, cmp.Or(c.Name, p.Name, string(p.Site)), asked[p.Site])); err != nil {
