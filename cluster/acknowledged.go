@@ -165,7 +165,7 @@ func noteTenures(n *Node) {
 		err = n.notes.note(ctx, h.copy.o.Index.Shard, Position{Epoch: st.Shard.Epoch, Seq: st.Start})
 		cancel()
 		if err != nil {
-			n.log.Warn("note the epoch", "shard", h.copy.o.Index.Shard, "error", err)
+			n.log.Warn("cannot record the epoch", "shard", h.copy.o.Index.Shard, "error", err)
 			return // retry soon
 		}
 		h.tenure = st.Shard.Epoch
@@ -190,7 +190,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	defer cancel()
 	noted, err := n.o.Acknowledged.Noted(ctx, n.layout.Cluster)
 	if err != nil {
-		n.log.Warn("cannot read from the catalogue what was acknowledged; this node's copies do not count until the catalogue can be read", "error", err)
+		n.log.Warn("cannot read from the catalogue which records were acknowledged; this node's copies do not count until this succeeds", "error", err)
 		return false
 	}
 	all := true

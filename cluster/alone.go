@@ -61,7 +61,7 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 // fails with concordat.ErrNotFound if there is no shard.
 func Replay(ctx context.Context, dir string) error {
 	if !exists(filepath.Join(dir, "shard.json")) {
-		return fmt.Errorf("%s: the folder holds no shard: %w", dir, concordat.ErrNotFound)
+		return fmt.Errorf("%s: the folder does not contain a shard: %w", dir, concordat.ErrNotFound)
 	}
 	if !exists(filepath.Join(dir, logName)) {
 		return nil // the shard never had a log
@@ -102,7 +102,7 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: {Epoch: status.Meta.Epoch, ISR: only, Replicas: only}})
 	case err == nil && (state.Epoch < status.Meta.Epoch || !slices.Equal(state.ISR, only) || !slices.Equal(state.Replicas, only)):
 		// The copy would wait for another state forever.
-		err = fmt.Errorf("%s: %w: this file does not belong to the index next to it; delete it: the next start creates it again, and "+
+		err = fmt.Errorf("%s: %w: this file does not match the index in the same folder; delete this file: the next start recreates it, and "+
 			"no document is lost", path, concordat.ErrCorrupt)
 	}
 	if err != nil {

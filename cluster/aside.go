@@ -43,7 +43,7 @@ func putAside(log *slog.Logger, root string, id concordat.ShardID, reason string
 	a := Aside{Shard: id, Reason: reason, Time: time.Now().UTC()}
 	for i := 1; ; i++ {
 		if i > mostAsides {
-			return fmt.Errorf("shard %s: %d copies have already been put aside, so this one was not (%s): check the disk, then remove them (concordat cluster salvage): %w",
+			return fmt.Errorf("shard %s: %d copies have already been put aside, so this copy was not put aside (%s): check the disk, then remove the old copies (concordat cluster salvage): %w",
 				id, mostAsides, reason, concordat.ErrRefused)
 		}
 		if a.Folder = dir + asideInfix + strconv.Itoa(i); !exists(a.Folder) {

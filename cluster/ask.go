@@ -192,7 +192,7 @@ func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(q.Shards) > MaxShards {
-		fail(w, fmt.Errorf("question to %d shards: %w", len(q.Shards), concordat.ErrInvalid))
+		fail(w, fmt.Errorf("too many shards in one query (%d): %w", len(q.Shards), concordat.ErrInvalid))
 		return
 	}
 	_ = gob.NewEncoder(w).Encode(n.answer(r.Context(), &q)) // a caller that went away misses nothing

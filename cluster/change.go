@@ -38,7 +38,7 @@ func record(c *index.Change) (wal.Record, error) {
 		r.Kind, r.Payload = wal.Put, appendProfile(nil, c.Put)
 	}
 	if strings.Contains(string(lib), "\x00") || len(lib)+1+len(id) > wal.MaxID || len(r.Payload) > wal.MaxPayload {
-		return r, fmt.Errorf("%s/%s: name or document cannot be logged: %w", lib, id, concordat.ErrInvalid)
+		return r, fmt.Errorf("%s/%s: the name or the document cannot be written to the log: %w", lib, id, concordat.ErrInvalid)
 	}
 	r.Slot, r.ID = Slot(lib, id), string(lib)+"\x00"+string(id)
 	return r, nil

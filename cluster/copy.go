@@ -219,7 +219,7 @@ func (c *Copy) openLog() error {
 		x = log.Extent()
 	}
 	if x.Base > at.Seq {
-		return errors.Join(fmt.Errorf("%s: the index has reached record %d, but the log begins only after record %d: %w", c.dir, at.Seq, x.Base,
+		return errors.Join(fmt.Errorf("%s: records are missing between the index, which ends at record %d, and the log, which starts after record %d: %w", c.dir, at.Seq, x.Base,
 			concordat.ErrCorrupt), log.Close())
 	}
 	c.wal, c.target = log, at.Seq

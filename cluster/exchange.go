@@ -78,7 +78,7 @@ func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error
 	case <-ctx.Done():
 		return replica.Reply{}, context.Cause(ctx)
 	case <-c.ctx.Done():
-		return replica.Reply{}, fmt.Errorf("copy is closed: %w", concordat.ErrUnavailable)
+		return replica.Reply{}, fmt.Errorf("the copy is closed: %w", concordat.ErrUnavailable)
 	}
 }
 

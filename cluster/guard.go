@@ -6,7 +6,7 @@ import (
 )
 
 // errFault is all that callers and other nodes learn about a panic; its cause is logged.
-var errFault = errors.New("fault: the program failed while handling this call (tell the administrator; the node's log states the cause)")
+var errFault = errors.New("fault: the program failed while handling this request (tell the administrator; the node's log states the cause)")
 
 // guard calls f and converts a panic to errFault, so that a question or document that triggers a bug in the program ends only its own
 // call. Otherwise, it would bring down this node and then every other node asked in its place. f must hold no lock that a panic would

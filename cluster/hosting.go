@@ -43,7 +43,7 @@ func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 	h.copy, h.views, h.err, h.again = c, views, err, time.Now().Add(5*lookAgain)
 	n.mu.Unlock()
 	if err != nil {
-		n.log.Error("copy cannot be opened", "shard", id, "error", err)
+		n.log.Error("cannot open the copy", "shard", id, "error", err)
 		n.mu.Lock()
 		h.copy, h.views = nil, nil
 		n.mu.Unlock()
@@ -79,7 +79,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 		return c, err
 	}
 	if !others {
-		return nil, fmt.Errorf("this is the only copy in sync: restore it, or force another node to take the shard: %w", err)
+		return nil, fmt.Errorf("this node has the shard's only copy in sync: restore the copy, or force another node to take over the shard: %w", err)
 	}
 	if rerr := putAside(n.log, n.o.Dir, id, err.Error()); rerr != nil {
 		return nil, errors.Join(err, rerr)
@@ -134,7 +134,7 @@ func (n *Node) drop(id concordat.ShardID) {
 	}
 	if m, err := readMeta(dir); err == nil && m.Aside != "" {
 		if err := putAside(n.log, n.o.Dir, id, m.Aside); err != nil {
-			n.log.Warn("put copy aside", "shard", id, "error", err)
+			n.log.Warn("cannot put the copy aside", "shard", id, "error", err)
 		}
 		return
 	}

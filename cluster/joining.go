@@ -89,7 +89,7 @@ func readTokens(dir string) (ts []storedToken, err error) {
 func writeTokens(dir string, ts []storedToken, now time.Time) error {
 	ts = slices.DeleteFunc(ts, func(t storedToken) bool { return now.After(t.Expires) })
 	if len(ts) > maxTokens {
-		return fmt.Errorf("%d tokens are still unused, which is too many: %w", len(ts), concordat.ErrRefused)
+		return fmt.Errorf("too many unused tokens (%d): %w", len(ts), concordat.ErrRefused)
 	}
 	b, err := json.Marshal(ts)
 	if err != nil {
@@ -241,7 +241,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	conf.VerifyConnection = func(cs tls.ConnectionState) error {
 		shown := cs.PeerCertificates
 		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {
-			return fmt.Errorf("this is not the authority named in the token: %w", concordat.ErrRefused)
+			return fmt.Errorf("the server's authority is not the one named in the token: %w", concordat.ErrRefused)
 		}
 		own := &Trust{roots: x509.NewCertPool(), Cluster: t.Cluster}
 		own.roots.AddCert(shown[1])
@@ -268,7 +268,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	}
 	block, _ := pem.Decode(out.Authority)
 	if block == nil || pin(block.Bytes) != [32]byte(t.Pin) {
-		return nil, fmt.Errorf("node at %s: not the authority named in the token: %w", t.Address, concordat.ErrRefused)
+		return nil, fmt.Errorf("node at %s: the authority is not the one named in the token: %w", t.Address, concordat.ErrRefused)
 	}
 	if err := replaceFile(filepath.Join(dir, authorityCert), out.Authority); err != nil {
 		return nil, err
@@ -278,7 +278,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	}
 	own, err := LoadTrust(dir)
 	if err == nil && (own.Cluster != t.Cluster || own.Node != t.Node) {
-		err = fmt.Errorf("certificate for %s of %s: %w", own.Node, own.Cluster, concordat.ErrRefused)
+		err = fmt.Errorf("received a certificate for node %s of cluster %s: %w", own.Node, own.Cluster, concordat.ErrRefused)
 	}
 	return out.Files, err
 }

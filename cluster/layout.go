@@ -68,10 +68,10 @@ func ParseLayout(c coord.Config) (*Layout, error) {
 	}
 	var l Layout
 	if err := json.Unmarshal(c.Data, &l); err != nil {
-		return nil, fmt.Errorf("configuration of the cluster: %w: %w", concordat.ErrCorrupt, err)
+		return nil, fmt.Errorf("cannot parse the cluster's configuration: %w: %w", concordat.ErrCorrupt, err)
 	}
 	if l.Format != layoutFormat {
-		return nil, fmt.Errorf("configuration of the cluster has format %d, but this program knows %d: %w", l.Format, layoutFormat,
+		return nil, fmt.Errorf("the cluster's configuration has format version %d, but this program supports version %d: %w", l.Format, layoutFormat,
 			concordat.ErrInvalid)
 	}
 	return &l, l.validate()
@@ -80,7 +80,7 @@ func ParseLayout(c coord.Config) (*Layout, error) {
 func (l *Layout) validate() error {
 	if l.Cluster == "" || l.Site == "" || l.Scheme == "" || l.Shards < 1 || l.Shards > MaxShards || l.Copies < 1 ||
 		l.Copies > coord.MaxCopies {
-		return fmt.Errorf("cluster %q of site %s with %d shards in %d copies: %w", l.Cluster, l.Site, l.Shards, l.Copies, concordat.ErrInvalid)
+		return fmt.Errorf("cannot use cluster %q of site %s with %d shards and %d copies of each: %w", l.Cluster, l.Site, l.Shards, l.Copies, concordat.ErrInvalid)
 	}
 	for n := range l.Members {
 		if err := CheckNode(n); err != nil {
@@ -97,7 +97,7 @@ func CheckNode(n coord.NodeID) error {
 		ok = ok && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-')
 	}
 	if !ok {
-		return fmt.Errorf("node %q: 1 to 63 lower-case letters, digits and hyphens: %w", string(n), concordat.ErrInvalid)
+		return fmt.Errorf("node name %q must consist of 1 to 63 lower-case letters, digits and hyphens: %w", string(n), concordat.ErrInvalid)
 	}
 	return nil
 }

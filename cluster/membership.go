@@ -20,7 +20,7 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 		return fmt.Errorf("node %s is not a member of the cluster: %w", id, concordat.ErrNotFound)
 	}
 	if len(l.Members) == 1 {
-		return refuse("node %s is the only one", id)
+		return refuse("node %s is the cluster's only node", id)
 	}
 	var last, has []concordat.ShardID
 	for _, shard := range l.names() {
@@ -34,16 +34,16 @@ func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
 		}
 	}
 	if len(last) > 0 {
-		return refuse("node %s has the only copy in sync of shards %v: what they hold would be lost; start it and drain it (concordat cluster drain %s --wait), or give them to other nodes by force", id, last, id)
+		return refuse("node %s has the only copies in sync of shards %v, whose data would be lost; start and drain the node (concordat cluster drain %s --wait), or force other nodes to take over the shards", id, last, id)
 	}
 	if len(has) > 0 {
-		return refuse("node %s has copies of shards %v: drain it first (concordat cluster drain %s --wait)", id, has, id)
+		return refuse("node %s still has copies of shards %v: drain the node first (concordat cluster drain %s --wait)", id, has, id)
 	}
 	if _, live := v.Live[id]; live {
-		return refuse("node %s is live: stop concordat serve there first", id)
+		return refuse("node %s is live: stop concordat serve on that node first", id)
 	}
 	if m.Authority && !lose && !l.otherAuthority(id) {
-		return refuse("only node %s has the key of the cluster's authority, without which no node can join or renew its certificate: copy %s from its cluster folder to another node's, and restart that node", id, authorityKey)
+		return refuse("node %s has the only copy of the key of the cluster's authority, and no node can join or renew its certificate without this key: copy %s to the cluster folder of another node, and restart that node", id, authorityKey)
 	}
 	delete(l.Members, id)
 	return nil
@@ -56,10 +56,10 @@ func (l *Layout) MayJoin(v *coord.View, id coord.NodeID) error {
 	n, live := v.Live[id]
 	switch {
 	case live:
-		return fmt.Errorf("node %s is live, at %s: another machine with that name would displace it. To replace the machine, run concordat cluster replace %s; to add one, choose another name: %w",
+		return fmt.Errorf("node %s is live, at %s, and a second machine with that name would displace it. To replace the machine, run concordat cluster replace %s; to add a machine, choose another name: %w",
 			id, n.Address, id, concordat.ErrRefused)
 	case ok && m.Boot != "":
-		return fmt.Errorf("node %s is a member that is away: start it again, or replace its machine with concordat cluster replace %s; to add a machine, choose another name: %w",
+		return fmt.Errorf("node %s is a member, but not live: start it again, or replace its machine with concordat cluster replace %s; to add a machine, choose another name: %w",
 			id, id, concordat.ErrRefused)
 	}
 	return nil

@@ -35,8 +35,8 @@ func TestRemove(t *testing.T) {
 		"in sync": {"b", coord.State{ISR: ab, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"}, "drain"},
 		"wanted":  {"b", coord.State{ISR: []coord.NodeID{"a"}, Replicas: ab}, false, false, []coord.NodeID{"a", "b"}, "drain"},
 		"last copy": {"b", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"},
-			"only copy in sync"},
-		"only node":    {"a", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a"}, "only one"},
+			"only copies in sync"},
+		"only node":    {"a", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a"}, "only node"},
 		"authority":    {"a", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"b"}}, false, false, ab, "authority"},
 		"no authority": {"a", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"b"}}, false, true, ab, ""},
 	} {

@@ -86,7 +86,7 @@ func parseReply(b []byte) (m replica.Reply, err error) {
 	kind, lease, flags := uint64(0), uint64(0), uint64(0)
 	r.uvarints(&m.ID, &m.Epoch, &m.Next, &kind, &m.Commit, &m.End, &m.EpochStart, &m.To, &m.ToEpoch, &lease, &flags)
 	if !r.ok || kind > uint64(replica.Fenced) || lease > math.MaxInt64 || flags > 1 {
-		return m, fmt.Errorf("reply to a fetch: %w", concordat.ErrInvalid)
+		return m, fmt.Errorf("cannot parse the reply: %w", concordat.ErrInvalid)
 	}
 	m.Kind, m.Lease, m.Away = replica.ReplyKind(kind), time.Duration(lease), flags == 1
 	m.Records, err = wal.ParseRecords(r.b)

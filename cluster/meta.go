@@ -44,7 +44,7 @@ func readMeta(dir string) (replica.Meta, error) {
 		return replica.Meta{}, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
 	}
 	if m.Format != metaFormat {
-		return replica.Meta{}, fmt.Errorf("%s has format %d, but this program knows %d: %w", path, m.Format, metaFormat, concordat.ErrInvalid)
+		return replica.Meta{}, fmt.Errorf("%s has format version %d, but this program supports version %d: %w", path, m.Format, metaFormat, concordat.ErrInvalid)
 	}
 	return m.Meta, nil
 }

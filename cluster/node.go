@@ -168,7 +168,7 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		me := l.Members[n.o.Node.ID]
 		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
-			n.log.Error("the cluster knows this node by another folder: the node's copies do not count until they have caught up",
+			n.log.Error("this node's folder is not the one that joined the cluster: the node's copies do not count until they have caught up",
 				"node", n.o.Node.ID)
 		}
 		if err := compatible(&n.o.Node, v.Live); err != nil {
@@ -223,17 +223,17 @@ func (n *Node) markLost(v coord.View) error {
 
 func (n *Node) check(l *Layout) error {
 	if l.Site != n.o.Index.Site {
-		return fmt.Errorf("the cluster belongs to site %s, but this is site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
+		return fmt.Errorf("the cluster belongs to site %s, but this node belongs to site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
 	}
 	if l.Scheme != n.o.Index.Scheme {
 		return fmt.Errorf("the cluster uses scheme %s, but this node uses %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
 	}
 	m, ok := l.Members[n.o.Node.ID]
 	if !ok {
-		return fmt.Errorf("node %s is not a member of the cluster: it was removed, or never joined: %w", n.o.Node.ID, concordat.ErrRefused)
+		return fmt.Errorf("node %s is not a member of the cluster: the node was removed or never joined: %w", n.o.Node.ID, concordat.ErrRefused)
 	}
 	if n.o.Key != "" && m.Key != "" && n.o.Key != m.Key {
-		return fmt.Errorf("the name %s belongs to another machine, which joined with a different key: %w", n.o.Node.ID, concordat.ErrRefused)
+		return fmt.Errorf("the node name %s belongs to another machine, which joined with a different key: %w", n.o.Node.ID, concordat.ErrRefused)
 	}
 	return nil
 }

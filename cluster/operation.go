@@ -96,7 +96,7 @@ func (o *operations) enter(op operation) (*outcome, bool, error) {
 		}
 	}
 	if op.Number < s.done {
-		return nil, false, fmt.Errorf("this message arrived after operation %d of %s had ended: %w", op.Number, op.Sender,
+		return nil, false, fmt.Errorf("the message arrived after operation %d of sender %s had ended: %w", op.Number, op.Sender,
 			concordat.ErrUnavailable)
 	}
 	if out := s.ops[op.Number]; out != nil {

@@ -32,7 +32,7 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 		id := concordat.ShardID(r.PathValue("shard"))
 		c, ok := n.Copy(id)
 		// The node is about to open its copy, or gave it away; the caller asks again, as if the node were away.
-		err := fmt.Errorf("shard %s: this node has no copy: %w", id, concordat.ErrUnavailable)
+		err := fmt.Errorf("this node has no copy of shard %s: %w", id, concordat.ErrUnavailable)
 		if ok {
 			err = do(c, r.Context())
 		}
@@ -54,7 +54,7 @@ func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.Shard
 // serveRestart ends the process, after replying, so that its service manager restarts it.
 func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 	if n.o.Restart == nil {
-		fail(w, fmt.Errorf("node %s is not run by a service manager that would restart it: %w", n.o.Node.ID, concordat.ErrRefused))
+		fail(w, fmt.Errorf("cannot restart node %s, because it does not run under a service manager: %w", n.o.Node.ID, concordat.ErrRefused))
 		return
 	}
 	_ = gob.NewEncoder(w).Encode(true)        // a caller that disconnected sees the node leave
@@ -95,7 +95,7 @@ func (n *Node) Purge(ctx context.Context) error {
 func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID, m coord.NodeID) error {
 	to, live := v.Live[m]
 	if !live {
-		return fmt.Errorf("purge shard %s: node %s is away: %w", id, m, concordat.ErrUnavailable)
+		return fmt.Errorf("purge shard %s: node %s is not live: %w", id, m, concordat.ErrUnavailable)
 	}
 	if m != n.o.Node.ID {
 		ctx, done := n.doubts.guarded(ctx, to)
@@ -116,7 +116,7 @@ func (n *Node) Documents(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if len(missing) > 0 {
-		return 0, fmt.Errorf("shards %v are not answering: %w", missingOf(missing), concordat.ErrUnavailable)
+		return 0, fmt.Errorf("no response from shards %v: %w", missingOf(missing), concordat.ErrUnavailable)
 	}
 	all := 0
 	for _, a := range answers {
@@ -161,7 +161,7 @@ func (n *Node) Ready() error {
 		}
 	}
 	if !n.fan.Online() {
-		errs = append(errs, errors.New("the coordinator is out of reach"))
+		errs = append(errs, errors.New("cannot reach the coordinator"))
 	}
 	return errors.Join(errs...)
 }

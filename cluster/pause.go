@@ -37,7 +37,7 @@ type frozenIndex struct {
 	closed bool
 }
 
-var errGivenUp = fmt.Errorf("the snapshot of the index was abandoned, since the copy took too long or was recreated; start again: %w", concordat.ErrUnavailable)
+var errGivenUp = fmt.Errorf("the snapshot of the index was abandoned, because copying took too long or the index was recreated; start again: %w", concordat.ErrUnavailable)
 
 // close waits until a copy in progress is complete.
 func (s *frozenIndex) close() error {
@@ -133,13 +133,13 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	for id, epoch := range in.Epochs {
 		c, ok := n.Copy(id)
 		if !ok {
-			return fmt.Errorf("shard %s: not open: %w", id, concordat.ErrUnavailable)
+			return fmt.Errorf("shard %s is not open on this node: %w", id, concordat.ErrUnavailable)
 		}
 		if err := lockWithin(ctx, &c.gate); err != nil {
 			return fmt.Errorf("shard %s: writes are waiting because its copies are not in sync: %w: %w", id, concordat.ErrUnavailable, err)
 		}
 		if !h.add(c) {
-			return fmt.Errorf("shard %s: writes could not be held in time: %w", id, concordat.ErrUnavailable)
+			return fmt.Errorf("shard %s: cannot pause writes in time: %w", id, concordat.ErrUnavailable)
 		}
 		if err := c.freeze(in.Moment, epoch); err != nil {
 			return fmt.Errorf("shard %s: %w", id, err)
@@ -457,7 +457,7 @@ func Adopt(dir string) ([]ShardSnapshot, error) {
 		if x := log.Extent(); x.End == 0 && m.Seq > 0 {
 			err = log.Reset(m.Seq, m.Epoch)
 		} else if x.End != m.Seq {
-			err = fmt.Errorf("%s: the log has reached record %d, but the index record %d, so this is not a restored backup: %w", at, x.End, m.Seq, concordat.ErrInvalid)
+			err = fmt.Errorf("%s is not a restored backup: the log ends at record %d, but the index ends at record %d: %w", at, x.End, m.Seq, concordat.ErrInvalid)
 		}
 		if err = errors.Join(err, log.Close()); err != nil {
 			return nil, err
@@ -475,7 +475,7 @@ func ReadSnapshot(dir string, id concordat.ShardID) (m ShardSnapshot, err error)
 	}
 	at, st := ix.Applied(), ix.Stats()
 	if ix.ID() != id {
-		err = fmt.Errorf("%s holds shard %s, not %s: %w", dir, ix.ID(), id, concordat.ErrCorrupt)
+		err = fmt.Errorf("%s contains shard %s, not shard %s: %w", dir, ix.ID(), id, concordat.ErrCorrupt)
 	}
 	m = ShardSnapshot{Shard: id, Epoch: at.Epoch, Seq: at.Seq, Documents: st.Documents, Sentences: st.Sentences}
 	return m, errors.Join(err, ix.Close())

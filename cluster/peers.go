@@ -128,7 +128,7 @@ func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat
 		if ctx.Err() != nil {
 			return fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
 		}
-		return fmt.Errorf("node %s: %w: broken answer: %w", to.ID, concordat.ErrUnavailable, err)
+		return fmt.Errorf("node %s: %w: cannot decode the response: %w", to.ID, concordat.ErrUnavailable, err)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.Sh
 	}
 	reply, err := parseReply(whole)
 	if err != nil {
-		return replica.Reply{}, fmt.Errorf("answer of node %s: %w", to.ID, err)
+		return replica.Reply{}, fmt.Errorf("response from node %s: %w", to.ID, err)
 	}
 	return reply, nil
 }

@@ -169,7 +169,7 @@ func (n *Node) ofScheme() error {
 		}
 		s, err := index.SchemeOf(dir)
 		if err == nil && s != n.o.Index.Scheme {
-			return fmt.Errorf("shard %s on this machine uses scheme %s, but this node uses %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
+			return fmt.Errorf("shard %s on this machine uses scheme %s, but this node uses scheme %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
 		}
 	}
 	return nil // an unreadable header is a fault of this copy, which others may be able to repair

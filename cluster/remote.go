@@ -93,7 +93,7 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 		return with(d, func(ref *concordat.Ref) (any, error) { return ix.Document(ctx, *ref) })
 	})
 	m.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, fmt.Errorf("another version of the program has the index open: %w", concordat.ErrUnavailable))
+		fail(w, fmt.Errorf("a different version of the program has the index open: %w", concordat.ErrUnavailable))
 	})
 	return m
 }
@@ -102,7 +102,7 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 func with[T any](d *gob.Decoder, answer func(*T) (any, error)) (any, error) {
 	var q T
 	if err := d.Decode(&q); err != nil {
-		return nil, fmt.Errorf("cannot read the call: %w: %w", concordat.ErrInvalid, err)
+		return nil, fmt.Errorf("cannot decode the request: %w: %w", concordat.ErrInvalid, err)
 	}
 	return answer(&q)
 }
@@ -167,7 +167,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 		return fmt.Errorf("%s: %w: %w", call, concordat.ErrInvalid, err)
 	}
 	if b.Len() > maxBody {
-		return fmt.Errorf("%s: %w: one call has %d MiB, but at most %d are allowed", call, concordat.ErrInvalid, b.Len()>>20, maxBody>>20)
+		return fmt.Errorf("%s: %w: the request has %d MiB, but at most %d MiB are allowed", call, concordat.ErrInvalid, b.Len()>>20, maxBody>>20)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+call, &b)
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("the process that serves the site: %w: broken answer: %w", concordat.ErrUnavailable, err)
+		return fmt.Errorf("the site's server process: %w: cannot decode the response: %w", concordat.ErrUnavailable, err)
 	}
 	return nil
 }

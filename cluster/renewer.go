@@ -43,7 +43,7 @@ const replacedAtOnce = 20
 // text. A lateError lists the others. Other writes wait only while it examines a few documents.
 func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Change) (seq uint64, err error) {
 	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
-		return 0, fmt.Errorf("there is a deletion among recomputed profiles: %w", concordat.ErrInvalid)
+		return 0, fmt.Errorf("cannot delete documents while recomputing profiles: %w", concordat.ErrInvalid)
 	}
 	var left []int
 	first := 0
@@ -66,7 +66,7 @@ func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Chan
 
 func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Change) (seq uint64, left []int, err error) {
 	if err := lockWithin(ctx, &c.gate); err != nil {
-		return 0, nil, fmt.Errorf("writes are waiting: %w: %w", concordat.ErrUnavailable, err)
+		return 0, nil, fmt.Errorf("waiting for other writes: %w: %w", concordat.ErrUnavailable, err)
 	}
 	w, left, err := c.replaceLocked(ctx, op, changes)
 	c.gate.Unlock()
@@ -163,7 +163,7 @@ func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.U
 func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
 	for _, p := range ps {
 		if (p.Cells != nil) != (n.o.Node.Meaning != coord.MeaningOff) {
-			return 0, fmt.Errorf("the profiles were made with a different meaning.index setting than that of node %s: restart the node: %w", n.o.Node.ID,
+			return 0, fmt.Errorf("the value of meaning.index used for the profiles differs from that of node %s: restart the node: %w", n.o.Node.ID,
 				concordat.ErrRefused)
 		}
 	}
@@ -210,12 +210,12 @@ func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*
 		return nil, err
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("no copy of shards %v is answering: %w", missingOf(missing), concordat.ErrUnavailable)
+		return nil, fmt.Errorf("no response from any copy of shards %v: %w", missingOf(missing), concordat.ErrUnavailable)
 	}
 	out := &index.Unfit{}
 	for _, a := range answers {
 		if a.Unfit == nil {
-			return nil, fmt.Errorf("shard %s: the answer belongs to another question: %w", a.Shard, concordat.ErrInvalid)
+			return nil, fmt.Errorf("shard %s: the response does not match the request: %w", a.Shard, concordat.ErrInvalid)
 		}
 		out.Join(a.Unfit, q.Limit)
 	}
@@ -247,14 +247,14 @@ func (n *Node) agree(meaning string) error {
 			why = append(why, fmt.Sprintf(format, strings.Join(nodes, " ")))
 		}
 	}
-	say(old, "an older program runs on %[1]s: concordat cluster upgrade %[1]s")
+	say(old, "%[1]s runs an older version of the program: concordat cluster upgrade %[1]s")
 	say(off, "meaning.index was off when %[1]s started: concordat cluster zookeeper set meaning.index=true, then concordat cluster restart %[1]s")
 	say(on, "meaning.index was on when %[1]s started: concordat cluster zookeeper set meaning.index=false, then concordat cluster restart %[1]s")
-	say(other, "another version of the program, with different meaning cells, runs on %[1]s: concordat cluster upgrade %[1]s")
+	say(other, "%[1]s runs a version of the program with different meaning cells: concordat cluster upgrade %[1]s")
 	if len(why) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the nodes index by meaning in different ways: %s; then try again: %w", strings.Join(why, "; "), concordat.ErrRefused)
+	return fmt.Errorf("the nodes do not agree on how to index by meaning: %s; then try again: %w", strings.Join(why, "; "), concordat.ErrRefused)
 }
 
 // Renew implements Renewer.
@@ -283,7 +283,7 @@ func (r *Remote) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) 
 func renewer(ix concordat.Index) (Renewer, error) {
 	to, ok := ix.(Renewer)
 	if !ok {
-		return nil, fmt.Errorf("this index cannot recompute documents while it is being served: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("cannot recompute the documents of this index while the server is running: %w", concordat.ErrInvalid)
 	}
 	return to, nil
 }

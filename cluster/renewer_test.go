@@ -236,9 +236,9 @@ func TestRenewDisagree(t *testing.T) {
 		words   []string
 	}{
 		"off":     {map[coord.NodeID]string{"b": coord.MeaningOff}, table, []string{"off when b started", "cluster restart b"}},
-		"old":     {map[coord.NodeID]string{"b": ""}, table, []string{"an older program runs on b: concordat cluster upgrade b"}},
+		"old":     {map[coord.NodeID]string{"b": ""}, table, []string{"b runs an older version of the program: concordat cluster upgrade b"}},
 		"on":      {map[coord.NodeID]string{"b": coord.MeaningOff}, coord.MeaningOff, []string{"on when a started"}},
-		"version": {map[coord.NodeID]string{"b": "another"}, table, []string{"different meaning cells, runs on b: concordat cluster upgrade b"}},
+		"version": {map[coord.NodeID]string{"b": "another"}, table, []string{"b runs a version of the program with different meaning cells: concordat cluster upgrade b"}},
 		"command": {nil, coord.MeaningOff, []string{"on when a b started", "set meaning.index=false"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -108,7 +108,7 @@ func (t *Trust) Renew(ctx context.Context, dir string, from coord.Node) error {
 func (t *Trust) fits(b []byte) error {
 	block, _ := pem.Decode(b)
 	if block == nil {
-		return fmt.Errorf("no certificate was received: %w", concordat.ErrInvalid)
+		return fmt.Errorf("the response contains no certificate: %w", concordat.ErrInvalid)
 	}
 	c, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -116,7 +116,7 @@ func (t *Trust) fits(b []byte) error {
 	}
 	cluster, node, err := t.verify([]*x509.Certificate{c})
 	if err == nil && (cluster != t.Cluster || node != t.Node || keyName(c.RawSubjectPublicKeyInfo) != t.Key()) {
-		err = fmt.Errorf("certificate for node %s of %s: %w", node, cluster, concordat.ErrRefused)
+		err = fmt.Errorf("received a certificate for node %s of cluster %s: %w", node, cluster, concordat.ErrRefused)
 	}
 	return err
 }

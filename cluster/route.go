@@ -133,7 +133,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 			if last == nil {
 				last = errors.New("no master")
 			}
-			return repeated, fmt.Errorf("%w: it may or may not have been written: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
+			return repeated, fmt.Errorf("%w: the change may or may not have been made: %w (last error: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 // cutOff is the error for a write that found no working master on a node that has not reached the coordinator for a session timeout, and
 // therefore would not learn of another master. last can be nil.
 func cutOff(last error) error {
-	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been out of reach for longer than a session: until it is back, documents can be searched but not changed",
+	return errors.Join(fmt.Errorf("%w: the coordinator (ZooKeeper) has been unreachable for longer than the session timeout: until it is back, documents can be searched but not changed",
 		concordat.ErrUnavailable), last)
 }
 
@@ -169,7 +169,7 @@ func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardI
 	if to.ID == n.o.Node.ID {
 		c, ok := n.Copy(id)
 		if !ok {
-			return 0, fmt.Errorf("shard %s: not open: %w", id, concordat.ErrUnavailable)
+			return 0, fmt.Errorf("shard %s is not open on this node: %w", id, concordat.ErrUnavailable)
 		}
 		return c.operate(ctx, call, op, changes)
 	}
@@ -220,7 +220,7 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 	case err != nil:
 		return 0, fmt.Errorf("node %s: %w: %w", to.ID, concordat.ErrUnavailable, err)
 	case !ok:
-		return 0, fmt.Errorf("node %s: broken answer: %w", to.ID, concordat.ErrUnavailable)
+		return 0, fmt.Errorf("node %s: cannot decode the response: %w", to.ID, concordat.ErrUnavailable)
 	case len(out.Late) > 0:
 		return out.Seq, &lateError{out.Late, out.Newest}
 	}

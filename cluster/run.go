@@ -81,7 +81,7 @@ func (c *Copy) dropLog(ctx context.Context) error {
 // trim removes the part of the log that the index has on disk.
 func (c *Copy) trim() {
 	if err := c.trimTo(c.Index().Persisted().Seq, c.o.KeepLog); err != nil {
-		c.log.Warn("old parts of the log were not removed", "shard", c.o.Index.Shard, "error", err)
+		c.log.Warn("cannot remove old log files", "shard", c.o.Index.Shard, "error", err)
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 			if len(ahead) == 0 || ahead[0].Seq != seq {
 				var err error
 				if ahead, err = log.Read(seq, readAhead); err != nil || len(ahead) == 0 {
-					return false, errors.Join(fmt.Errorf("record %d is missing", seq), err)
+					return false, errors.Join(fmt.Errorf("the log is missing record %d", seq), err)
 				}
 			}
 			r := ahead[0]

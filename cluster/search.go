@@ -42,7 +42,7 @@ func (n *Node) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer
 	var all []found
 	for _, a := range answers {
 		if a.Match == nil || len(a.Found) != len(a.Match.Matches) {
-			return nil, fmt.Errorf("shard %s: the answer lacks its fingerprints: %w", a.Shard, concordat.ErrInvalid)
+			return nil, fmt.Errorf("shard %s: the response is missing the fingerprints of the matches: %w", a.Shard, concordat.ErrInvalid)
 		}
 		out.Capped += a.Match.Capped
 		for i, m := range a.Match.Matches {
@@ -124,7 +124,7 @@ func (n *Node) TextStats(ctx context.Context, terms []concordat.Term) (*concorda
 	out := &concordat.TextStats{Holding: make([]int, len(terms)), Missing: missingOf(missing)}
 	for _, a := range answers {
 		if a.Stats == nil || len(a.Stats.Holding) != len(terms) {
-			return nil, fmt.Errorf("shard %s: the answer does not count the terms asked for: %w", a.Shard, concordat.ErrInvalid)
+			return nil, fmt.Errorf("shard %s: the response is missing counts for some of the requested terms: %w", a.Shard, concordat.ErrInvalid)
 		}
 		out.Documents += a.Stats.Documents
 		out.Words += a.Stats.Words
@@ -166,7 +166,7 @@ func (n *Node) Document(ctx context.Context, r concordat.Ref) (*concordat.Docume
 		return nil, fmt.Errorf("document %s: shard %s: %s: %w", r, id, why, concordat.ErrUnavailable)
 	}
 	if answers[id].Doc == nil {
-		return nil, fmt.Errorf("document %s: shard %s: empty answer: %w", r, id, concordat.ErrInvalid)
+		return nil, fmt.Errorf("document %s: shard %s returned an empty response: %w", r, id, concordat.ErrInvalid)
 	}
 	return answers[id].Doc, nil
 }
@@ -190,11 +190,11 @@ func (n *Node) Handler() http.Handler {
 	m.Handle("/", NodeHandler(n.Copy))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := r.Header.Get(clusterHeader); c != n.layout.Cluster {
-			fail(w, fmt.Errorf("this node belongs to cluster %s, but the caller belongs to %q: %w", n.layout.Cluster, c, concordat.ErrRefused))
+			fail(w, fmt.Errorf("this node belongs to cluster %s, but the caller belongs to cluster %q: %w", n.layout.Cluster, c, concordat.ErrRefused))
 			return
 		}
 		if to := r.Header.Get(nodeHeader); to != string(n.o.Node.ID) {
-			fail(w, fmt.Errorf("this is node %s, but the caller meant to reach %q: %w", n.o.Node.ID, to, concordat.ErrUnavailable))
+			fail(w, fmt.Errorf("this is node %s, but the request is for node %q: %w", n.o.Node.ID, to, concordat.ErrUnavailable))
 			return
 		}
 		m.ServeHTTP(w, r)

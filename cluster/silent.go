@@ -26,8 +26,8 @@ const (
 )
 
 var (
-	errSilent = fmt.Errorf("the node does not answer: %w", concordat.ErrUnavailable)
-	errGone   = fmt.Errorf("the node is no longer among the live nodes: %w", concordat.ErrUnavailable)
+	errSilent = fmt.Errorf("the node is not responding: %w", concordat.ErrUnavailable)
+	errGone   = fmt.Errorf("the node is no longer live: %w", concordat.ErrUnavailable)
 )
 
 // doubts determines which nodes do not answer.
@@ -90,7 +90,7 @@ func (d *doubts) silenced(to coord.Node) {
 	if !d.ask.silence(to.ID, true) {
 		return // already being probed
 	}
-	d.log.Warn("node does not answer", "node", to.ID)
+	d.log.Warn("node is not responding", "node", to.ID)
 	d.wg.Go(func() {
 		defer d.ask.silence(to.ID, false)
 		t := time.NewTicker(aliveAgain)

@@ -69,7 +69,7 @@ func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.F
 		return f.Send(ctx, scratch, file)
 	})
 	if err != nil {
-		c.log.Warn("the snapshot is meant for another node", "shard", c.o.Index.Shard, "error", err)
+		c.log.Warn("cannot send a snapshot to another node", "shard", c.o.Index.Shard, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
@@ -185,7 +185,7 @@ type receiver struct {
 func (r *receiver) all() (newest uint64, err error) {
 	head := make([]byte, len(snapshotMagic)+8)
 	if _, err := io.ReadFull(r.in, head); err != nil || !bytes.HasPrefix(head, []byte(snapshotMagic)) {
-		return 0, fmt.Errorf("not a snapshot, or one from another version: %w: %w", concordat.ErrInvalid, err)
+		return 0, fmt.Errorf("the data is not a snapshot, or comes from a different version: %w: %w", concordat.ErrInvalid, err)
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return 0, err
@@ -216,7 +216,7 @@ func (r *receiver) name() (string, error) {
 		return "", nil
 	}
 	if k > maxSnapName {
-		return "", fmt.Errorf("a file name of %d bytes is too long: %w", k, concordat.ErrInvalid)
+		return "", fmt.Errorf("the snapshot has a file name that is too long (%d bytes): %w", k, concordat.ErrInvalid)
 	}
 	b := make([]byte, k)
 	if _, err := io.ReadFull(r.in, b); err != nil {
@@ -266,7 +266,7 @@ func (r *receiver) pieces(out *os.File) error {
 			return r.compare(h)
 		}
 		if k > snapshotPiece {
-			return fmt.Errorf("a piece of %d bytes is too long: %w", k, concordat.ErrInvalid)
+			return fmt.Errorf("the snapshot has a piece that is too long (%d bytes): %w", k, concordat.ErrInvalid)
 		}
 		if _, err := io.ReadFull(r.in, r.piece[:k]); err != nil {
 			return err
@@ -284,7 +284,7 @@ func (r *receiver) pieces(out *os.File) error {
 			}
 		}
 	}
-	return fmt.Errorf("a file has more than %d pieces: %w", maxSnapPieces, concordat.ErrInvalid)
+	return fmt.Errorf("the snapshot has a file with more than %d pieces: %w", maxSnapPieces, concordat.ErrInvalid)
 }
 
 func (r *receiver) compare(h hash.Hash) error {

@@ -126,14 +126,14 @@ func keyName(spki []byte) string {
 func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time) (cert, authority []byte, err error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityCert), filepath.Join(dir, authorityKey))
 	if err != nil {
-		return nil, nil, fmt.Errorf("authority of the cluster: %w", err)
+		return nil, nil, fmt.Errorf("load the cluster's authority: %w", err)
 	}
 	r, err := x509.ParseCertificateRequest(request)
 	if err == nil {
 		err = r.CheckSignature()
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("request of node %s: %w: %w", node, concordat.ErrInvalid, err)
+		return nil, nil, fmt.Errorf("certificate request from node %s: %w: %w", node, concordat.ErrInvalid, err)
 	}
 	end := now.Add(certificateTime)
 	if end.After(pair.Leaf.NotAfter) {
@@ -181,7 +181,7 @@ func LoadTrust(dir string) (*Trust, error) {
 		t.ca, err = x509.ParseCertificate(block.Bytes)
 	}
 	if t.ca == nil || err != nil {
-		return nil, fmt.Errorf("%s: the file holds no certificate: %w", filepath.Join(dir, authorityCert), concordat.ErrCorrupt)
+		return nil, fmt.Errorf("%s: the file does not contain a certificate: %w", filepath.Join(dir, authorityCert), concordat.ErrCorrupt)
 	}
 	t.roots.AddCert(t.ca)
 	t.own.Store(&own)
@@ -197,10 +197,10 @@ func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) 
 		return "", "", fmt.Errorf("the caller has no certificate: %w", concordat.ErrRefused)
 	}
 	if _, err := certs[0].Verify(x509.VerifyOptions{Roots: t.roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
-		return "", "", fmt.Errorf("the certificate was issued by another authority: %w: %w", concordat.ErrRefused, err)
+		return "", "", fmt.Errorf("the certificate was not issued by the cluster's authority: %w: %w", concordat.ErrRefused, err)
 	}
 	if len(certs[0].URIs) != 1 {
-		return "", "", fmt.Errorf("the certificate names no node: %w", concordat.ErrRefused)
+		return "", "", fmt.Errorf("the certificate does not name a node: %w", concordat.ErrRefused)
 	}
 	u := certs[0].URIs[0]
 	node := coord.NodeID(filepath.Base(u.Path))
@@ -217,7 +217,7 @@ func (t *Trust) check(cs *tls.ConnectionState) (coord.NodeID, error) {
 	}
 	cluster, node, err := t.verify(cs.PeerCertificates)
 	if err == nil && cluster != t.Cluster {
-		err = fmt.Errorf("the node belongs to cluster %s: %w", cluster, concordat.ErrRefused)
+		err = fmt.Errorf("the node belongs to a different cluster, %s: %w", cluster, concordat.ErrRefused)
 	}
 	return node, err
 }
@@ -270,7 +270,7 @@ func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h htt
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, err := t.check(r.TLS)
 		if err == nil && !member(node, keyName(r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo)) {
-			err = fmt.Errorf("node %s is not a member: %w", node, concordat.ErrRefused)
+			err = fmt.Errorf("node %s is not a member of the cluster: %w", node, concordat.ErrRefused)
 		}
 		if err != nil {
 			fail(w, err)

@@ -45,11 +45,11 @@ func Compatible(a, b coord.Node) error {
 	speakOld(&a)
 	speakOld(&b)
 	if a.Protocol < b.OldestProtocol || b.Protocol < a.OldestProtocol {
-		return fmt.Errorf("node %s (%s) writes version %d of the messages between nodes and reads %d and later; node %s (%s) writes %d and reads %d and later: first upgrade to a version that supports both: %w",
+		return fmt.Errorf("node %s (%s) writes version %d of the node protocol and reads version %d and later; node %s (%s) writes version %d and reads version %d and later: first upgrade to a version that supports both: %w",
 			a.ID, programOf(a), a.Protocol, a.OldestProtocol, b.ID, programOf(b), b.Protocol, b.OldestProtocol, concordat.ErrRefused)
 	}
 	if a.Log != b.Log {
-		return fmt.Errorf("node %s (%s) writes version %d of the log, but node %s (%s) writes version %d: they cannot copy from each other: %w",
+		return fmt.Errorf("node %s (%s) writes version %d of the log, but node %s (%s) writes version %d: the two nodes cannot copy from each other: %w",
 			a.ID, programOf(a), a.Log, b.ID, programOf(b), b.Log, concordat.ErrRefused)
 	}
 	return nil
@@ -60,4 +60,4 @@ func speakOld(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, 1), cmp.Or(n.OldestProtocol, 1), cmp.Or(n.Log, 1)
 }
 
-func programOf(n coord.Node) string { return cmp.Or(n.Version, "of unknown version") }
+func programOf(n coord.Node) string { return cmp.Or(n.Version, "unknown version") }

@@ -150,7 +150,7 @@ type lateError struct {
 }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("%d documents have changed in the meantime; try again", len(e.changes))
+	return fmt.Sprintf("%d documents were changed by other requests; try again", len(e.changes))
 }
 
 func (e *lateError) Unwrap() error { return concordat.ErrUnavailable }
@@ -184,7 +184,7 @@ func master(s coord.State) coord.NodeID {
 type NotMasterError struct{ Master coord.NodeID } // empty if unknown
 
 func (e *NotMasterError) Error() string {
-	return fmt.Sprintf("this node is not the shard's master; that is %q", string(e.Master))
+	return fmt.Sprintf("this node is not the shard's master; the master is %q", string(e.Master))
 }
 
 // Unwrap makes errors.Is(e, concordat.ErrUnavailable) true.
@@ -195,11 +195,11 @@ func refusal(a replica.Refuse) error {
 	case replica.NotMaster:
 		return &NotMasterError{a.Master}
 	case replica.ReadOnly:
-		return fmt.Errorf("the shard is read-only while the coordinator is out of reach: %w", concordat.ErrUnavailable)
+		return fmt.Errorf("the shard is read-only while the coordinator is unreachable: %w", concordat.ErrUnavailable)
 	case replica.Full:
-		return fmt.Errorf("there is no room for another write: %w", concordat.ErrDiskFull)
+		return fmt.Errorf("not enough free disk space for another write: %w", concordat.ErrDiskFull)
 	case replica.Busy:
-		return fmt.Errorf("too many writes are waiting: %w", concordat.ErrUnavailable)
+		return fmt.Errorf("too many pending writes: %w", concordat.ErrUnavailable)
 	}
-	return fmt.Errorf("the master changed, so the write may have been made; repeat it: %w", concordat.ErrUnavailable)
+	return fmt.Errorf("the master changed, and the write may or may not have been made; repeat the write: %w", concordat.ErrUnavailable)
 }

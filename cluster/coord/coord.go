@@ -86,7 +86,7 @@ func (s State) Validate() error {
 		}
 		for i, n := range l {
 			if n == "" || slices.Contains(l[:i], n) {
-				return fmt.Errorf("node %q is listed twice or has no name: %w", n, concordat.ErrInvalid)
+				return fmt.Errorf("node name %q is empty or listed twice: %w", n, concordat.ErrInvalid)
 			}
 		}
 	}
@@ -137,9 +137,9 @@ func (v *View) Leads(s State) bool {
 // concordat.ErrNotFound and concordat.ErrInvalid, nothing has changed.
 var (
 	// ErrStale means that the given version is not current.
-	ErrStale = errors.New("changed by another node in the meantime")
+	ErrStale = errors.New("already changed by another node")
 	// ErrSession means that the given incarnation is not live.
-	ErrSession = errors.New("the node's session is over")
+	ErrSession = errors.New("the node's session has ended")
 	// ErrUnknown means that the change was sent, with unknown result. Read reveals whether it was made.
 	ErrUnknown = errors.New("result unknown")
 )

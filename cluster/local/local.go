@@ -68,7 +68,7 @@ func Open(path string) (*Hub, error) {
 		return nil, fmt.Errorf("%s: %w: %w", path, concordat.ErrCorrupt, err)
 	}
 	if h.disk.Format != format {
-		return nil, fmt.Errorf("%s has format %d, but this program knows %d: %w", path, h.disk.Format, format, concordat.ErrInvalid)
+		return nil, fmt.Errorf("%s has format version %d, but this program supports version %d: %w", path, h.disk.Format, format, concordat.ErrInvalid)
 	}
 	h.disk.Shards = map[concordat.ShardID]coord.Shard{}
 	for id, s := range h.disk.Stored {
@@ -259,7 +259,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 	case by != "" && !s.hub.isLive(by):
 		return 0, fmt.Errorf("shard %s: %w", id, coord.ErrSession)
 	case old.Version != version:
-		return 0, fmt.Errorf("shard %s has version %d, not %d: %w", id, old.Version, version, coord.ErrStale)
+		return 0, fmt.Errorf("shard %s is at version %d, not %d: %w", id, old.Version, version, coord.ErrStale)
 	}
 	d := s.hub.disk
 	d.Shards = maps.Clone(d.Shards)
@@ -305,7 +305,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	}
 	defer s.hub.mu.Unlock()
 	if n.ID != s.node {
-		return fmt.Errorf("node %s claims to be %s: %w", s.node, n.ID, concordat.ErrInvalid)
+		return fmt.Errorf("node %s cannot announce itself as node %s: %w", s.node, n.ID, concordat.ErrInvalid)
 	}
 	if n.Incarnation != s.me {
 		return coord.ErrSession
@@ -357,7 +357,7 @@ func (s *Session) Configure(ctx context.Context, version int64, data []byte) (in
 	}
 	defer s.hub.mu.Unlock()
 	if s.hub.disk.Config.Version != version {
-		return 0, fmt.Errorf("configuration has version %d, not %d: %w", s.hub.disk.Config.Version, version, coord.ErrStale)
+		return 0, fmt.Errorf("the configuration is at version %d, not %d: %w", s.hub.disk.Config.Version, version, coord.ErrStale)
 	}
 	d := s.hub.disk
 	d.Config = coord.Config{Version: version + 1, Data: append([]byte(nil), data...)}

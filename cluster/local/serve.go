@@ -63,7 +63,7 @@ var kinds = map[string]error{
 }
 
 // errClient means that the server no longer knows the client.
-var errClient = errors.New("the server no longer knows this client")
+var errClient = errors.New("the server no longer recognizes this client")
 
 // Server answers the calls of clients created by Dial for a Hub.
 type Server struct {
@@ -343,7 +343,7 @@ func (c *Client) publish(out answer) {
 // call sends one call. If the connection fails, it returns coord.ErrUnknown.
 func (c *Client) call(ctx context.Context, path string, in call) (out answer, err error) {
 	if c.ctx.Err() != nil && path != "close" {
-		return out, fmt.Errorf("coordinator: session is closed: %w", concordat.ErrUnavailable)
+		return out, fmt.Errorf("the coordinator's session is closed: %w", concordat.ErrUnavailable)
 	}
 	c.mu.Lock()
 	in.Client = c.name
@@ -406,7 +406,7 @@ func (c *Client) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, e
 	case err != nil:
 		return coord.Shard{}, err
 	case out.Shard == nil:
-		return coord.Shard{}, fmt.Errorf("shard %s: empty answer: %w", id, concordat.ErrUnavailable)
+		return coord.Shard{}, fmt.Errorf("shard %s: the coordinator sent an empty response: %w", id, concordat.ErrUnavailable)
 	}
 	return coord.Shard{Version: out.Shard.Version, State: out.Shard.State}, out.Shard.State.Validate()
 }

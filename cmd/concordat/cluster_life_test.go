@@ -223,9 +223,9 @@ func TestClusterLife(t *testing.T) {
 	}
 
 	// A node is drained, stopped and removed, and its machine cannot rejoin.
-	s.wants(1, "a", []string{"cluster", "remove", "c"}, "drain it first")
+	s.wants(1, "a", []string{"cluster", "remove", "c"}, "drain the node first")
 	s.wants(0, "a", []string{"cluster", "drain", "c", "--wait"})
-	s.wants(1, "a", []string{"cluster", "remove", "c"}, "stop concordat serve there first")
+	s.wants(1, "a", []string{"cluster", "remove", "c"}, "stop concordat serve on that node first")
 	s.nodes["c"].signal(syscall.SIGTERM)
 	s.wants(0, "a", []string{"cluster", "remove", "c", "--dry-run"}, "would remove")
 	s.wants(0, "a", []string{"cluster", "remove", "c"}, "node c is removed")

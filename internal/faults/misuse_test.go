@@ -115,7 +115,7 @@ func (p *place) twin() {
 	p.extra("twin", func(s *nodeSpec) {
 		p.must(os.CopyFS(filepath.Join(s.Dir, "copies"), os.DirFS(filepath.Join(p.home("d"), "copies"))))
 	})
-	p.said("twin", "node d runs already", "a copy of its folder")
+	p.said("twin", "node d is already running", "a copy of that node's folder")
 }
 
 // movedTwice moves the same shard to different nodes at the same time, like two operators.
