@@ -293,7 +293,7 @@ func (r *Replica) adopt(s coord.Shard) {
 		return // R2: seeing the same version again reveals nothing about a change in flight
 	}
 	if s.Epoch < r.meta.Epoch {
-		r.do(Alarm{Reason: "the coordinator went back to an older epoch"}) // R9
+		r.do(Alarm{Reason: "the coordinator reverted to an older epoch"}) // R9
 		return
 	}
 	moved := !r.known || s.Epoch != r.shard.Epoch || s.Leader != r.shard.Leader

@@ -32,7 +32,7 @@ func Open(dir string, o Options) (*Log, error) {
 		o.LowWater = defaultLowWater
 	}
 	if o.SegmentBytes < 4<<10 || len(o.Shard) > 1<<10 {
-		return nil, fmt.Errorf("log of shard %q in files of %d bytes: %w", o.Shard, o.SegmentBytes, concordat.ErrInvalid)
+		return nil, fmt.Errorf("cannot open a log for shard %q with files of %d bytes: %w", o.Shard, o.SegmentBytes, concordat.ErrInvalid)
 	}
 	if o.Free == nil {
 		o.Free = func() (uint64, error) { return freeBytes(dir) }

@@ -198,7 +198,7 @@ func (l *Log) Append(rs ...Record) error {
 		r := &rs[i]
 		if r.Seq != l.extent.End+1+uint64(i) || r.Epoch < epoch || r.Kind == 0 || r.Kind == mark || len(r.ID) > MaxID ||
 			len(r.Payload) > MaxPayload {
-			return fmt.Errorf("log %s ends at %d: record %d of epoch %d, kind %d, does not follow: %w", l.dir, l.extent.End, r.Seq, r.Epoch,
+			return fmt.Errorf("log %s ends at record %d, so record %d of epoch %d, kind %d, cannot be appended: %w", l.dir, l.extent.End, r.Seq, r.Epoch,
 				r.Kind, concordat.ErrInvalid)
 		}
 		epoch = r.Epoch
@@ -301,7 +301,7 @@ func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if from <= l.extent.Base {
-		return nil, fmt.Errorf("log %s begins after record %d, so %d is gone: %w", l.dir, l.extent.Base, from, concordat.ErrNotFound)
+		return nil, fmt.Errorf("log %s starts after record %d, so record %d is no longer available: %w", l.dir, l.extent.Base, from, concordat.ErrNotFound)
 	}
 	var rs []Record
 	for size := 0; from <= l.extent.End; {
@@ -349,7 +349,7 @@ func (l *Log) Truncate(seq uint64) error {
 		return l.failed
 	}
 	if seq < l.extent.Base {
-		return fmt.Errorf("log %s begins after record %d, so it cannot end at %d: %w", l.dir, l.extent.Base, seq, concordat.ErrInvalid)
+		return fmt.Errorf("log %s starts after record %d, so the log cannot be truncated to record %d: %w", l.dir, l.extent.Base, seq, concordat.ErrInvalid)
 	}
 	if err := l.truncate(seq); err != nil {
 		l.failed = fmt.Errorf("log %s: %w: truncate: %w", l.dir, ErrFailed, err)

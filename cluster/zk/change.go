@@ -92,7 +92,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 	case i == 0 && by != "" && errors.Is(why, zkclient.ErrNoNode):
 		return 0, fmt.Errorf("%s: %s: %w", what, by, coord.ErrSession)
 	case errors.Is(why, zkclient.ErrBadVersion):
-		return 0, fmt.Errorf("%s no longer has version %d: %w", what, version, coord.ErrStale)
+		return 0, fmt.Errorf("%s is no longer at version %d: %w", what, version, coord.ErrStale)
 	case errors.Is(why, zkclient.ErrNoNode):
 		return 0, fmt.Errorf("%s: %w", what, concordat.ErrNotFound)
 	}
@@ -102,7 +102,7 @@ func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, 
 // Announce implements coord.Session. It adds the new entry and removes older ones in one step.
 func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if s.o.Node == "" || n.ID != s.o.Node {
-		return fmt.Errorf("node %q claims to be %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
+		return fmt.Errorf("node %q cannot announce itself as node %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
 	}
 	l, err := s.use()
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	return nil
 }
 
-var errRace = errors.New("the nodes' entries keep changing")
+var errRace = errors.New("the node's znodes keep changing")
 
 // announce makes one attempt.
 func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
@@ -162,7 +162,7 @@ const maxCreated = 1024
 // Create implements coord.Session, for up to 1024 shards at once.
 func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
 	if len(shards) > maxCreated {
-		return fmt.Errorf("%d shards in one call, but at most %d are allowed: %w", len(shards), maxCreated, concordat.ErrInvalid)
+		return fmt.Errorf("cannot create %d shards in one request: at most %d are allowed: %w", len(shards), maxCreated, concordat.ErrInvalid)
 	}
 	var ids []concordat.ShardID
 	for id, st := range shards {
@@ -235,11 +235,11 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 		return err
 	}
 	if n, there := v.Live[node]; there {
-		return fmt.Errorf("node %s is live at %s: %w", node, n.Address, concordat.ErrRefused)
+		return fmt.Errorf("node %s is live, at %s: %w", node, n.Address, concordat.ErrRefused)
 	}
 	for id, sh := range v.Shards {
 		if slices.Contains(sh.ISR, node) {
-			return fmt.Errorf("node %s is in sync for shard %s: first give the shard another copy, so that this node leaves it: %w", node, id,
+			return fmt.Errorf("node %s has a copy in sync of shard %s: first move that copy to another node: %w", node, id,
 				concordat.ErrRefused)
 		}
 	}
@@ -275,7 +275,7 @@ func (s *Session) SetScheme(ctx context.Context, old, next string) error {
 		return nil
 	}
 	if r.Scheme != old {
-		return fmt.Errorf("the cluster's fingerprints use scheme %s, not %s: %w", r.Scheme, old, concordat.ErrScheme)
+		return fmt.Errorf("the cluster's fingerprints use scheme %s, not scheme %s: %w", r.Scheme, old, concordat.ErrScheme)
 	}
 	r.Scheme = next
 	err = run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Set(s.t.site(), encode(r), z.stat.Version); return err })

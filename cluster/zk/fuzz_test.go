@@ -51,9 +51,9 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, o := range map[string]func(*Options){
-		"0 ZooKeeper servers": func(o *Options) { o.Servers = nil }, "not host:port": func(o *Options) { o.Servers = []string{"zk1"} },
-		"no site": func(o *Options) { o.Site, o.Root = "", "/x" }, "root of znodes": func(o *Options) { o.Root = "/a/../b" },
-		"name of a node": func(o *Options) { o.Node = "a:b" }, "file for its identity": func(o *Options) { o.Identity = "" },
+		"ZooKeeper servers is 0": func(o *Options) { o.Servers = nil }, "must have the form host:port": func(o *Options) { o.Servers = []string{"zk1"} },
+		"the site is missing": func(o *Options) { o.Site, o.Root = "", "/x" }, "root of the znodes": func(o *Options) { o.Root = "/a/../b" },
+		"not a valid node name": func(o *Options) { o.Node = "a:b" }, "identity file": func(o *Options) { o.Identity = "" },
 		"session timeout": func(o *Options) { o.Timeout = 1 },
 	} {
 		bad := good

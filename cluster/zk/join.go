@@ -55,7 +55,7 @@ func readMemory(path string, node coord.NodeID) (memory, error) {
 	}
 	switch {
 	case m.Format != memoryFormat:
-		return m, fmt.Errorf("%s has format %d, but this program knows %d: %w", path, m.Format, memoryFormat, concordat.ErrInvalid)
+		return m, fmt.Errorf("%s has format version %d, but this program supports version %d: %w", path, m.Format, memoryFormat, concordat.ErrInvalid)
 	case !drawn.MatchString(m.Cluster) || !drawn.MatchString(m.Instance) || m.Config < 0:
 		return m, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
 	case m.Node != node:
@@ -99,8 +99,8 @@ func syncDir(dir string) error {
 
 // twice is the error for a node whose entry was removed while its session was alive.
 func twice(node coord.NodeID) error {
-	return fmt.Errorf("another process announced itself as node %s: two processes have the same name and folder, or a copy "+
-		"of it. Stop one of them, and restart this one if it is the right one: %w", node, ErrIdentity)
+	return fmt.Errorf("another process announced itself as node %s: two processes use this name, with the same folder or with a copy "+
+		"of the folder. Stop one of the two processes, and restart this one if it should continue: %w", node, ErrIdentity)
 }
 
 func draw() string {
@@ -132,7 +132,7 @@ func (s *Session) connect(ctx context.Context) (*link, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, err)
 		}
-		s.log.Debug("no session with ZooKeeper", "error", err)
+		s.log.Debug("cannot start a session with ZooKeeper", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause/2 + mathrand.N(pause)):
@@ -158,7 +158,7 @@ func (s *Session) tryLink(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	if t := l.timeout(); t != s.o.Timeout {
-		s.log.Warn("ZooKeeper granted a session timeout other than the one requested", "asked", s.o.Timeout, "granted", t)
+		s.log.Warn("ZooKeeper granted a session timeout that differs from the requested one", "asked", s.o.Timeout, "granted", t)
 	}
 	s.log.Info("session with ZooKeeper", "node", s.o.Node, "incarnation", l.me, "server", l.conn.Server(), "timeout", l.timeout())
 	return l, nil
@@ -198,7 +198,7 @@ func (s *Session) belong(ctx context.Context, l *link) error {
 			return readError("znode config", err)
 		}
 		if v := int64(z.stat.Version); v < seen.Config {
-			return fmt.Errorf("ZooKeeper went back to older data: it has version %d of the configuration, and node %s saw %d. "+
+			return fmt.Errorf("ZooKeeper's data has been reset to an older state: it contains version %d of the configuration, but node %s has already seen version %d. "+
 				"Stop all nodes and see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", v, s.o.Node, seen.Config, ErrIdentity)
 		}
 	}
@@ -218,11 +218,11 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 		z, err = l.get(ctx, s.t.site())
 	}
 	if errors.Is(err, zkclient.ErrNoAuth) {
-		return siteRecord{}, fmt.Errorf("ZooKeeper does not let account %q read %s: wrong user or password: %w: %w", s.o.Account.User,
+		return siteRecord{}, fmt.Errorf("ZooKeeper does not allow account %q to read %s: the user or password is wrong: %w: %w", s.o.Account.User,
 			s.t.site(), concordat.ErrRefused, err)
 	}
 	if err != nil {
-		return siteRecord{}, fmt.Errorf("znode site: %w", err)
+		return siteRecord{}, fmt.Errorf("read znode site: %w", err)
 	}
 	r, err := decodeSite(z.data)
 	if err != nil {
@@ -237,10 +237,10 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 	case r.Site != s.o.Site:
 		return fmt.Errorf("the cluster at %s belongs to site %s, but this node belongs to site %s: %w", s.t.root, r.Site, s.o.Site, ErrIdentity)
 	case s.o.Scheme != "" && r.Scheme != s.o.Scheme:
-		return fmt.Errorf("the cluster's fingerprints use scheme %s, but this node's use %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the cluster's fingerprints use scheme %s, but this node's fingerprints use scheme %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
 	case seen.Cluster != "" && r.Cluster != seen.Cluster:
-		return fmt.Errorf("the cluster at %s is %s, but this node belongs to cluster %s: this is another ZooKeeper, or its data were lost and a new cluster was founded. "+
-			"Point the node to the right one, or see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
+		return fmt.Errorf("the cluster at %s is %s, but this node belongs to cluster %s: either this is a different ZooKeeper, or its data was lost and a new cluster was created. "+
+			"Connect the node to the right ZooKeeper, or see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 // found creates the site's znodes, if they do not exist and this node has never seen them.
 func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	if seen.Cluster != "" {
-		return fmt.Errorf("ZooKeeper has nothing at %s, but this node belongs to cluster %s: this is another ZooKeeper, or its data were lost. "+
+		return fmt.Errorf("ZooKeeper has no data at %s, but this node belongs to cluster %s: either this is a different ZooKeeper, or its data was lost. "+
 			"Nothing was changed; see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, seen.Cluster, ErrIdentity)
 	}
 	if !s.o.Found {
@@ -258,7 +258,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 		err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Create(p, nil, 0, s.t.acl); return err })
 		if err != nil && !errors.Is(err, zkclient.ErrNodeExists) {
 			if errors.Is(err, zkclient.ErrNoAuth) {
-				return fmt.Errorf("ZooKeeper does not let account %q create %s: %w", s.o.Account.User, p, concordat.ErrRefused)
+				return fmt.Errorf("ZooKeeper does not allow account %q to create %s: %w", s.o.Account.User, p, concordat.ErrRefused)
 			}
 			return fmt.Errorf("make znode %s: %w", p, err)
 		}
@@ -270,7 +270,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	}
 	_, err := call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
 	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been faster; its record is then compared
-		return fmt.Errorf("found cluster at %s: %w", s.t.root, err)
+		return fmt.Errorf("create a cluster at %s: %w", s.t.root, err)
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	switch {
 	case errors.Is(err, zkclient.ErrNoNode):
 		if stored.Config > 0 && stored.Instance != "" {
-			s.log.Warn("the cluster had forgotten this node; it is registered again", "node", s.o.Node)
+			s.log.Warn("the cluster had no record of this node; the node has been registered again", "node", s.o.Node)
 		}
 		if err := s.remember(*next); err != nil {
 			return err
@@ -310,8 +310,8 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 		return err
 	}
 	if r.Instance != next.Instance {
-		return fmt.Errorf("the cluster knows another installation as node %s (%.8s; this one is %.8s): two machines have the same name, or this one lost its folder. "+
-			"Give it another name; or, if the other is gone for good, run \"concordat cluster zookeeper forget %s\": %w", s.o.Node, r.Instance,
+		return fmt.Errorf("another installation is registered as node %s (%.8s; this installation is %.8s): two machines have the same name, or this machine lost its folder. "+
+			"Give this machine another name; if the other installation no longer exists, run \"concordat cluster zookeeper forget %s\" instead: %w", s.o.Node, r.Instance,
 			next.Instance, s.o.Node, ErrIdentity)
 	}
 	if *next != stored {

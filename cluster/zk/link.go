@@ -24,7 +24,7 @@ import (
 var (
 	errDead    = errors.New("the session with ZooKeeper has ended")
 	errDown    = errors.New("no ZooKeeper server is connected")
-	errTimeout = errors.New("no answer from ZooKeeper in time")
+	errTimeout = errors.New("timed out waiting for ZooKeeper")
 )
 
 // Limits of one link.
@@ -295,7 +295,7 @@ func readError(what string, err error) error {
 	case errors.Is(err, zkclient.ErrNoNode):
 		return fmt.Errorf("%s: %w", what, concordat.ErrNotFound)
 	case errors.Is(err, zkclient.ErrNoAuth):
-		return fmt.Errorf("%s: ZooKeeper refuses this account: %w: %w", what, concordat.ErrUnavailable, err)
+		return fmt.Errorf("%s: ZooKeeper denied access to this account: %w: %w", what, concordat.ErrUnavailable, err)
 	case errors.Is(err, concordat.ErrCorrupt), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", what, err)
 	}

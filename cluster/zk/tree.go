@@ -98,9 +98,9 @@ func decodeSite(b []byte) (siteRecord, error) {
 	}
 	switch {
 	case s.Format != treeFormat:
-		return s, fmt.Errorf("the cluster's znodes have format %d, but this program knows %d: %w", s.Format, treeFormat, concordat.ErrInvalid)
+		return s, fmt.Errorf("the cluster's znodes have format version %d, but this program supports version %d: %w", s.Format, treeFormat, concordat.ErrInvalid)
 	case s.Site == "" || !drawn.MatchString(s.Cluster):
-		return s, fmt.Errorf("znode site: the site or the cluster is missing: %w", concordat.ErrCorrupt)
+		return s, fmt.Errorf("znode site is missing the name of the site or of the cluster: %w", concordat.ErrCorrupt)
 	}
 	return s, nil
 }
@@ -123,7 +123,7 @@ func decodeLive(name string, b []byte) (coord.Node, error) {
 		return n, err
 	}
 	if i, ok := unescape(name); !ok || string(n.Incarnation) != i || !ofNode(n.ID, i) {
-		return n, fmt.Errorf("znode live/%s says it is %q of node %q: %w", name, n.Incarnation, n.ID, concordat.ErrCorrupt)
+		return n, fmt.Errorf("znode live/%s contains the wrong incarnation, %q of node %q: %w", name, n.Incarnation, n.ID, concordat.ErrCorrupt)
 	}
 	return n, nil
 }
@@ -137,7 +137,7 @@ func ofNode(n coord.NodeID, incarnation string) bool {
 // checkName refuses a name that cannot be a level of a path.
 func checkName(name string) error {
 	if name == "" || len(name) > maxName {
-		return fmt.Errorf("name of %d bytes, want 1 to %d: %w", len(name), maxName, concordat.ErrInvalid)
+		return fmt.Errorf("the name has %d bytes, want 1 to %d: %w", len(name), maxName, concordat.ErrInvalid)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (s *Session) Settings() <-chan coord.Config { return s.settings }
 // edit replaces the given version of a document with the next one.
 func (s *Session) edit(ctx context.Context, d Document, version int64, data []byte) (int64, error) {
 	if len(data) > coord.MaxConfig {
-		return 0, fmt.Errorf("%d bytes for %s, but at most %d are allowed: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
+		return 0, fmt.Errorf("cannot store %d bytes in %s: at most %d are allowed: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
 	}
 	if version < 0 || version >= 1<<31-1 {
 		return 0, fmt.Errorf("%s has no version %d: %w", d, version, coord.ErrStale)
@@ -62,7 +62,7 @@ func (s *Session) edit(ctx context.Context, d Document, version int64, data []by
 		&zkclient.CreateRequest{Path: past(p, version+1), Data: data, Acl: s.t.acl})
 	if err != nil {
 		if i, why := refusedAt(answers); i >= 0 && (errors.Is(why, zkclient.ErrBadVersion) || errors.Is(why, zkclient.ErrNodeExists)) {
-			return 0, fmt.Errorf("%s no longer has version %d: %w", d, version, coord.ErrStale)
+			return 0, fmt.Errorf("%s is no longer at version %d: %w", d, version, coord.ErrStale)
 		}
 		return 0, changeError(string(d), err)
 	}

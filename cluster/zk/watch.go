@@ -111,7 +111,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 // stumble records the error that prevented s from reading, and waits, because the same cause would wake s again immediately.
 func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Duration) {
 	if !l.isDead() && l.up.Load() && ctx.Err() == nil {
-		s.log.Warn("reading from ZooKeeper", "error", err)
+		s.log.Warn("cannot read from ZooKeeper", "error", err)
 	}
 	select {
 	case <-time.After(pause/2 + rand.N(pause)):
@@ -178,7 +178,7 @@ func (s *Session) replace(ctx context.Context, l *link) {
 		return
 	}
 	if err != nil {
-		s.log.Warn("ZooKeeper is out of reach", "node", s.o.Node, "error", err)
+		s.log.Warn("ZooKeeper is unreachable", "node", s.o.Node, "error", err)
 		return
 	}
 	// Allow the old session enough time for a round of servers and a pause of the library.
@@ -198,7 +198,7 @@ func (s *Session) replace(ctx context.Context, l *link) {
 		next.close()
 		return
 	}
-	s.log.Warn("the connection to ZooKeeper is stuck, although a new one works; closing it and ending its session", "node", s.o.Node)
+	s.log.Warn("the connection to ZooKeeper does not respond, but a new connection works; closing the old connection and ending its session", "node", s.o.Node)
 	s.mu.Lock()
 	s.next = next
 	s.mu.Unlock()

@@ -216,7 +216,7 @@ func (w *watcher) readLive(ctx context.Context, dirty map[string]struct{}, all b
 	}
 	return readDir(ctx, w, w.s.t.live(), dirty, all, w.live, func(name string, z znode) (coord.Node, error) {
 		if z.stat.EphemeralOwner == 0 {
-			return coord.Node{}, errors.New("the znode belongs to no session")
+			return coord.Node{}, errors.New("the znode does not belong to a session")
 		}
 		return decodeLive(name, z.data)
 	})

@@ -85,18 +85,18 @@ func (o Options) complete() (Options, error) {
 			wrong = append(wrong, fmt.Sprintf(format, args...))
 		}
 	}
-	bad(len(o.Servers) == 0 || len(o.Servers) > maxServers, "%d ZooKeeper servers, want 1 to %d", len(o.Servers), maxServers)
+	bad(len(o.Servers) == 0 || len(o.Servers) > maxServers, "number of ZooKeeper servers is %d, want 1 to %d", len(o.Servers), maxServers)
 	for _, s := range o.Servers {
 		host, port, err := net.SplitHostPort(s)
-		bad(err != nil || host == "" || port == "", "ZooKeeper server %q is not host:port", s)
+		bad(err != nil || host == "" || port == "", "ZooKeeper server %q must have the form host:port", s)
 	}
-	bad(o.Site == "", "no site was given")
-	bad(!rootName.MatchString(o.Root), "%q cannot be the root of znodes", o.Root)
+	bad(o.Site == "", "the site is missing")
+	bad(!rootName.MatchString(o.Root), "%q is not a valid path for the root of the znodes", o.Root)
 	bad(o.Node != "" && !nodeName.MatchString(string(o.Node)),
-		"%q cannot be the name of a node: want letters, digits, dot, hyphen, underscore; at most 63", o.Node)
-	bad(o.Node != "" && o.Identity == "", "the node has no file for its identity")
-	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout %v, want 1 s to 5 min", o.Timeout)
-	bad(o.Reread < time.Second, "interval between readings %v, want 1 s or more", o.Reread)
+		"%q is not a valid node name: use at most 63 letters, digits, dots, hyphens and underscores", o.Node)
+	bad(o.Node != "" && o.Identity == "", "the path of the node's identity file is missing")
+	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout is %v, want 1 s to 5 min", o.Timeout)
+	bad(o.Reread < time.Second, "interval between rereads is %v, want 1 s or more", o.Reread)
 	if wrong != nil {
 		return o, fmt.Errorf("%s: %w", strings.Join(wrong, "; "), concordat.ErrInvalid)
 	}
@@ -111,7 +111,7 @@ func (o Options) Validate() error {
 
 // ErrIdentity is a reason for ErrRefused: the node is not the one known to ZooKeeper, or ZooKeeper is not the one known to the node. An
 // operator has to decide; the error's text states the alternatives.
-var ErrIdentity = fmt.Errorf("the node does not belong here: %w", concordat.ErrRefused)
+var ErrIdentity = fmt.Errorf("the node does not match the cluster: %w", concordat.ErrRefused)
 
 // Session is one node's link to ZooKeeper. It is safe for concurrent use.
 type Session struct {
@@ -153,7 +153,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		}
 	}
 	if o.Account.User == "" {
-		s.log.Warn("ZooKeeper is used without an account: anyone who reaches it can change the state of the cluster")
+		s.log.Warn("connected to ZooKeeper without an account: anyone who can reach ZooKeeper can change the cluster")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
 	defer cancel()
@@ -236,7 +236,7 @@ func (s *Session) use() (*link, error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return nil, fmt.Errorf("session with ZooKeeper is closed: %w", concordat.ErrUnavailable)
+		return nil, fmt.Errorf("the session with ZooKeeper is closed: %w", concordat.ErrUnavailable)
 	case s.failed != nil:
 		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, s.failed)
 	}
@@ -261,6 +261,6 @@ func (s *Session) Close() error {
 	case <-said:
 		return nil
 	case <-time.After(5 * time.Second):
-		return errors.New("ZooKeeper did not confirm the session's end; it will end by itself")
+		return errors.New("ZooKeeper did not confirm that the session ended; the session will expire on its own")
 	}
 }

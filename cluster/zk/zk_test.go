@@ -218,9 +218,9 @@ func password(t *testing.T, w *world) {
 	must(t, s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a")}))
 	o := w.options("b")
 	o.Account = account("site:wrong1")
-	refused(t, o, concordat.ErrRefused, "wrong user or password", "site")
+	refused(t, o, concordat.ErrRefused, "user or password is wrong", "site")
 	o.Account = zk.Account{}
-	refused(t, o, concordat.ErrRefused, "wrong user or password")
+	refused(t, o, concordat.ErrRefused, "user or password is wrong")
 	for _, p := range []string{fmt.Sprintf("%v %+v %#v %s %q %x", o.Account, w.options("a"), w.options("a").Account, account("u:secret"),
 		account("u:secret"), account("u:secret")), w.log.String()} {
 		if strings.Contains(p, "secret") || strings.Contains(p, "736563726574") {
@@ -261,11 +261,11 @@ func other(t *testing.T, w *world) {
 	refused(t, o, concordat.ErrNotFound, o.Root)
 	o = w.options("a") // remembers the first cluster
 	o.Root += "-new"
-	refused(t, o, zk.ErrIdentity, "its data were lost")
+	refused(t, o, zk.ErrIdentity, "its data was lost")
 	foreign := w.options("c")
 	foreign.Root += "-new"
 	open(t, foreign)
-	refused(t, o, zk.ErrIdentity, "a new cluster was founded")
+	refused(t, o, zk.ErrIdentity, "a new cluster was created")
 }
 
 // twice: a second folder under the same name is refused, whether or not the first node is there.
@@ -274,7 +274,7 @@ func twice(t *testing.T, w *world) {
 	announce(t, a, "a")
 	o := w.options("a")
 	o.Identity = filepath.Join(t.TempDir(), "a.json")
-	refused(t, o, zk.ErrIdentity, "another installation as node a")
+	refused(t, o, zk.ErrIdentity, "another installation is registered as node a")
 	must(t, a.Close())
 	refused(t, o, zk.ErrIdentity, "concordat cluster zookeeper forget a")
 	o = w.options("b")
@@ -392,5 +392,5 @@ func older(t *testing.T, w *world) {
 	must(t, raw.Delete(w.root+"/config", stat.Version))
 	_, err = raw.Create(w.root+"/config", nil, 0, acl())
 	must(t, err)
-	refused(t, w.options("a"), zk.ErrIdentity, "went back to older data", "version 0", "saw 3")
+	refused(t, w.options("a"), zk.ErrIdentity, "reset to an older state", "version 0", "already seen version 3")
 }

@@ -107,7 +107,7 @@ func TestClusterCommands(t *testing.T) {
 	if err := n2.Close(); err != nil {
 		t.Fatal(err)
 	}
-	has(cluster(cli.Failed, "forget", "n2"), "in sync for shard 00")
+	has(cluster(cli.Failed, "forget", "n2"), "in sync of shard 00")
 	has(cluster(cli.Done, "status"), "n2    -     away", "00     fewer copies")
 
 	has(cluster(cli.Misused, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "no such key", "each node has its own",
@@ -124,7 +124,7 @@ func TestClusterCommands(t *testing.T) {
 	if n := strings.Count(cluster(cli.Done, "--json", "history"), "\n"); n != 3 {
 		t.Errorf("%d versions, want 3", n)
 	}
-	has(cluster(cli.Misused, "--zookeeper", "nowhere", "status"), "not host:port")
+	has(cluster(cli.Misused, "--zookeeper", "nowhere", "status"), "must have the form host:port")
 }
 
 // TestCentralOverlay: the shared settings override a node's file, and its environment overrides the settings.

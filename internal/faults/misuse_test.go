@@ -106,7 +106,7 @@ func (p *place) otherScheme() {
 // nameTaken starts another machine with the name of a node.
 func (p *place) nameTaken() {
 	p.extra("taken", func(s *nodeSpec) { p.must(os.Remove(filepath.Join(s.Dir, "cluster", "zookeeper.json"))) })
-	p.said("taken", "another installation as node d", "forget d")
+	p.said("taken", "another installation is registered as node d", "forget d")
 }
 
 // twin runs a second process on a copy of a node's whole folder, made while the node runs.
@@ -158,7 +158,7 @@ func (p *place) wiped() {
 		p.zk.Await(i)
 	}
 	for _, n := range p.names {
-		p.said(string(n), "its data were lost")
+		p.said(string(n), "its data was lost")
 	}
 	for _, n := range p.names {
 		p.kill(n)
