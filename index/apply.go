@@ -63,7 +63,7 @@ func (s *Shard) loadApplied() error {
 		s.logged.applied = Applied{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 		s.logged.persisted = s.logged.applied
 	default:
-		return corrupt(s.engine.dir, "number of the last change")
+		return corrupt(s.engine.dir, "the number of the last change is not valid")
 	}
 	return nil
 }
@@ -97,13 +97,13 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	}
 	defer done()
 	if !s.opt.Logged {
-		return fmt.Errorf("apply to %s: opened without a log: %w", s.dir, concordat.ErrInvalid)
+		return fmt.Errorf("apply changes to %s: the shard was opened without a log: %w", s.dir, concordat.ErrInvalid)
 	}
 	if err := s.awaitPersister(ctx); err != nil {
 		return err
 	}
 	if old := s.Applied(); at.Seq < old.Seq {
-		return fmt.Errorf("apply %d to %s, which has %d: %w", at.Seq, s.dir, old.Seq, concordat.ErrInvalid)
+		return fmt.Errorf("cannot apply change %d to %s, which already contains change %d: %w", at.Seq, s.dir, old.Seq, concordat.ErrInvalid)
 	}
 	if err := s.apply(ctx, changes, at); err != nil {
 		return s.diskError("apply to", err)
@@ -220,7 +220,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	s.logged.bytes += bytes
 	s.logged.mu.Unlock()
 	if err := s.engine.batch(batch); err != nil {
-		err = fmt.Errorf("changes up to %d may or may not have been saved: %w: %w", at.Seq, concordat.ErrUnavailable, err)
+		err = fmt.Errorf("the changes up to number %d may or may not have been saved: %w: %w", at.Seq, concordat.ErrUnavailable, err)
 		s.logged.mu.Lock()
 		s.logged.err = err
 		s.logged.changed.Broadcast()

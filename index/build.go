@@ -36,10 +36,10 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 		return fmt.Errorf("build %s: %w", dir, concordat.ErrExists)
 	}
 	if o.Scheme == "" {
-		return fmt.Errorf("build %s: no scheme is given: %w", dir, concordat.ErrInvalid)
+		return fmt.Errorf("build %s: the scheme is missing: %w", dir, concordat.ErrInvalid)
 	}
 	if o.StockSegments {
-		return fmt.Errorf("build %s: Build writes its own segments; open the shard and put the documents: %w", dir, concordat.ErrInvalid)
+		return fmt.Errorf("build %s: a build always writes its own kind of segments; for stock segments, open the shard and add the documents one by one: %w", dir, concordat.ErrInvalid)
 	}
 	temp := dir + ".building"
 	if err := os.MkdirAll(temp, 0o700); err != nil {

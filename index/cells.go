@@ -42,7 +42,7 @@ func decodeCells(b []byte, do func(concordat.Cell)) error {
 func checkCells(cells []concordat.Cell) error {
 	for i, c := range cells {
 		if c >= concordat.Cells || i > 0 && c <= cells[i-1] {
-			return fmt.Errorf("cell %d: %d of %d, or not greater than the previous cell", i, c, concordat.Cells)
+			return fmt.Errorf("cell %d has the value %d, which must be less than %d and greater than the previous cell", i, c, concordat.Cells)
 		}
 	}
 	return nil
@@ -247,11 +247,11 @@ func (l *cellLevel) check(docs []*document) error {
 		return nil
 	}
 	if l == nil || left != len(l.docs) || l.starts[0] != 0 || int(l.starts[len(l.starts)-1]) != len(l.docs) || !slices.IsSorted(l.starts) {
-		return fmt.Errorf("groups of cells: %w", errStored)
+		return fmt.Errorf("the table of cells is inconsistent: %w", errStored)
 	}
 	for _, d := range l.docs {
 		if int(d) >= len(docs) {
-			return fmt.Errorf("document %d of a cell: %w", d, errStored)
+			return fmt.Errorf("a cell refers to document %d, which does not exist: %w", d, errStored)
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func parseTextID(id []byte) (number uint32, ok bool) {
 	return binary.BigEndian.Uint32(id[1:]), true
 }
 
-var errStored = errors.New("stored bytes differ from what was written")
+var errStored = errors.New("the stored data is damaged")
 
 // appendFingerprints appends the stored form of the fingerprints, 13 bytes each.
 func appendFingerprints(b []byte, ss []concordat.Sentence) []byte {
@@ -93,7 +93,7 @@ func appendFingerprints(b []byte, ss []concordat.Sentence) []byte {
 // decodeFingerprints decodes stored fingerprints and appends them to dst.
 func decodeFingerprints(dst []concordat.Fingerprint, b []byte) ([]concordat.Fingerprint, error) {
 	if len(b)%concordat.FingerprintBytes != 0 {
-		return dst, fmt.Errorf("fingerprints of %d bytes: %w", len(b), errStored)
+		return dst, fmt.Errorf("the fingerprints have the wrong length, %d bytes: %w", len(b), errStored)
 	}
 	for ; len(b) > 0; b = b[concordat.FingerprintBytes:] {
 		f, err := concordat.ParseFingerprint(b[:concordat.FingerprintBytes])
@@ -211,10 +211,10 @@ func appendMeta(b []byte, m *meta) []byte {
 // decodeMeta decodes metadata written by appendMeta; the cells share the memory of b.
 func decodeMeta(b []byte) (*meta, error) {
 	if len(b) < 2 {
-		return nil, fmt.Errorf("document data of %d bytes: %w", len(b), errStored)
+		return nil, fmt.Errorf("the document data is too short (%d bytes): %w", len(b), errStored)
 	}
 	if b[0] != metaVersion && b[0] != plainVersion {
-		return nil, fmt.Errorf("document data has version %d, but this program reads %d and %d", b[0], plainVersion, metaVersion)
+		return nil, fmt.Errorf("the document data has version %d, but this program supports versions %d and %d", b[0], plainVersion, metaVersion)
 	}
 	if b[1] > 1 {
 		return nil, fmt.Errorf("document flags %#x: %w", b[1], errStored)

@@ -44,7 +44,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 		same := s.find(k) == d
 		s.release([]key{k})
 		if same {
-			return nil, corrupt(s.dir, fmt.Sprintf("document %s/%s is not in the index", k.library, k.id))
+			return nil, corrupt(s.dir, fmt.Sprintf("document %s/%s is in memory but not on disk", k.library, k.id))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func asyncError(err error, path string) {
 		return
 	}
 	e := v.(*engine)
-	e.log("background error of the index", "error", err)
+	e.log("the index failed in the background", "error", err)
 	if e.cause.Load() != nil { // another attempt would hit the same damage
 		<-e.closing
 		return
@@ -264,7 +264,7 @@ func (e *engine) forgetTable() {
 	for _, name := range []string{tableName, tableTemp} {
 		path := filepath.Join(filepath.Dir(e.dir), name)
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			e.log("a table on disk is out of date and cannot be removed", "path", path, "error", err)
+			e.log("cannot remove an outdated table from the disk", "path", path, "error", err)
 		}
 	}
 }
@@ -316,7 +316,7 @@ func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 	}
 	s, ok := r.(*scorch.IndexSnapshot)
 	if !ok || s == nil { // a closed scorch returns a nil snapshot
-		return nil, fmt.Errorf("%s: closed: %w", e.dir, concordat.ErrUnavailable)
+		return nil, fmt.Errorf("%s is closed: %w", e.dir, concordat.ErrUnavailable)
 	}
 	return s, nil
 }

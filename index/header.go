@@ -58,7 +58,7 @@ func readHeader(dir string) (*header, error) {
 	if fi, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if fi.Size() > maxHeader {
-		return nil, corrupt(path, fmt.Sprintf("%d bytes", fi.Size()))
+		return nil, corrupt(path, fmt.Sprintf("the header is too large (%d bytes)", fi.Size()))
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func readHeader(dir string) (*header, error) {
 		return nil, corrupt(path, err)
 	}
 	if h.Format != formatVersion {
-		return nil, fmt.Errorf("%s: format %d, but this program reads format %d; remove the folder and index the documents again: %w", path,
+		return nil, fmt.Errorf("%s has format version %d, but this program supports version %d; remove the folder and index the documents again: %w", path,
 			h.Format, formatVersion, concordat.ErrInvalid)
 	}
 	if h.Checksum != h.sum() {
@@ -156,13 +156,13 @@ func isNew(dir string) (bool, error) {
 // check compares the header with the caller's expectations; it ignores empty options.
 func (h *header) check(o *Options) error {
 	if o.Scheme != "" && o.Scheme != h.Scheme {
-		return fmt.Errorf("shard holds fingerprints of scheme %s, not %s: %w", h.Scheme, o.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the shard's fingerprints use scheme %s, not scheme %s: %w", h.Scheme, o.Scheme, concordat.ErrScheme)
 	}
 	if o.Site != "" && o.Site != h.Site {
-		return fmt.Errorf("shard belongs to site %q, not %q: %w", h.Site, o.Site, concordat.ErrInvalid)
+		return fmt.Errorf("the shard belongs to site %q, not site %q: %w", h.Site, o.Site, concordat.ErrInvalid)
 	}
 	if o.Shard != "" && o.Shard != h.Shard {
-		return fmt.Errorf("folder holds shard %q, not %q: %w", h.Shard, o.Shard, concordat.ErrInvalid)
+		return fmt.Errorf("the folder contains shard %q, not shard %q: %w", h.Shard, o.Shard, concordat.ErrInvalid)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
 		return nil, fmt.Errorf("document %d has no first block: %w", number, errStored)
 	}
 	if len(blocks) != blockCount(m.sentences) {
-		return nil, fmt.Errorf("document %s/%s has %d blocks, not %d: %w", m.library, m.id, len(blocks), blockCount(m.sentences), errStored)
+		return nil, fmt.Errorf("document %s/%s has %d blocks instead of %d: %w", m.library, m.id, len(blocks), blockCount(m.sentences), errStored)
 	}
 	d := m.document(number)
 	if err := decodeCells(m.cells, func(c concordat.Cell) { d.cells = append(d.cells, c) }); err != nil {

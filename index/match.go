@@ -47,17 +47,17 @@ var lookups = sync.Pool{New: func() any { return new(lookup) }}
 // checkQuery returns an error for an invalid query.
 func (s *Shard) checkQuery(q *concordat.Query) error {
 	if q.Scheme != s.opt.Scheme {
-		return fmt.Errorf("the query uses scheme %s, but the shard uses %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the query uses scheme %s, but the shard uses scheme %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
 	}
 	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.MaxHashes < 0 || q.MaxHashes > concordat.Nibbles || q.Limit < 0 {
-		return fmt.Errorf("query with distance %d, %d hashes, limit %d: %w", q.MaxDistance, q.MaxHashes, q.Limit, concordat.ErrInvalid)
+		return fmt.Errorf("query value out of range: distance %d, %d hashes, limit %d: %w", q.MaxDistance, q.MaxHashes, q.Limit, concordat.ErrInvalid)
 	}
 	if q.Probe != concordat.ProbeExact && q.Probe != concordat.ProbeOne {
-		return fmt.Errorf("query with probe %d: %w", q.Probe, concordat.ErrInvalid)
+		return fmt.Errorf("unknown value %d for the query's probe: %w", q.Probe, concordat.ErrInvalid)
 	}
 	for i, f := range q.Fingerprints {
 		if !valid(f) {
-			return fmt.Errorf("query: fingerprint %d is longer than %d bits: %w", i, concordat.Bits, concordat.ErrInvalid)
+			return fmt.Errorf("fingerprint %d of the query is longer than %d bits: %w", i, concordat.Bits, concordat.ErrInvalid)
 		}
 	}
 	return nil

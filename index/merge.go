@@ -78,7 +78,7 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 		return err
 	}
 	if len(m.fps) > longBlockSentences {
-		return fmt.Errorf("block of %d sentences: %w", len(m.fps), errStored)
+		return fmt.Errorf("a block has too many sentences (%d): %w", len(m.fps), errStored)
 	}
 	if err := m.addFingerprints(m.fps); err != nil {
 		return err

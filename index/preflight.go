@@ -75,7 +75,7 @@ func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error
 	root := filepath.Join(dir, "root.bolt")
 	epochs, err := s.RootBoltSnapshotEpochs()
 	if err != nil || len(epochs) == 0 {
-		return storedState{}, corrupt(root, fmt.Sprintf("no snapshot (%v)", err))
+		return storedState{}, corrupt(root, fmt.Sprintf("the index has no valid snapshot (%v)", err))
 	}
 	snapshot, err := s.LoadSnapshot(epochs[0])
 	if err != nil {
@@ -83,7 +83,7 @@ func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error
 	}
 	defer snapshot.Close()
 	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
-		return storedState{}, corrupt(root, "not an index of this program")
+		return storedState{}, corrupt(root, "the index was not created by this program")
 	}
 	if err := verifyOpening(dir, pathsOf(snapshot.Segments()), verify); err != nil {
 		return storedState{}, err
@@ -97,5 +97,5 @@ func newestLoads(s *scorch.Scorch, dir string, verify int64) (storedState, error
 
 // missingFile describes the cause of a failed load in plain words.
 func missingFile(err error) string {
-	return "a segment file is missing or damaged: " + err.Error()
+	return "a segment is missing or damaged: " + err.Error()
 }

@@ -64,24 +64,24 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 func (s *Shard) checkProfile(p *concordat.Profile) error {
 	d := &p.Document
 	if p.Scheme != s.opt.Scheme {
-		return fmt.Errorf("put %s/%s: the profile uses scheme %s, but the shard uses %s: %w", d.Library, d.ID, p.Scheme, s.opt.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("put %s/%s: the profile uses scheme %s, but the shard uses scheme %s: %w", d.Library, d.ID, p.Scheme, s.opt.Scheme, concordat.ErrScheme)
 	}
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("put %s/%s: %s: %w", d.Library, d.ID, fmt.Sprintf(format, args...), concordat.ErrInvalid)
 	}
 	switch {
 	case d.Library == "" || d.ID == "":
-		return invalid("the document has no library or no identity")
+		return invalid("the document's library or ID is missing")
 	case len(d.Library) > maxName || len(d.ID) > maxName:
-		return invalid("the library or the identity is longer than %d bytes", maxName)
+		return invalid("the name of the library or the document's ID is longer than %d bytes", maxName)
 	case len(d.Title) > maxTitle:
 		return invalid("the title has %d bytes, but at most %d are allowed", len(d.Title), maxTitle)
 	case len(d.Text) > maxText:
 		return invalid("the text has %d bytes, but at most %d are allowed", len(d.Text), maxText)
 	case len(p.Indexed) > maxSentences:
-		return invalid("%d sentences, but at most %d are allowed", len(p.Indexed), maxSentences)
+		return invalid("the document has %d sentences, but at most %d are allowed", len(p.Indexed), maxSentences)
 	case !utf8.ValidString(d.Text):
-		return invalid("the text is not UTF-8")
+		return invalid("the text is not valid UTF-8")
 	}
 	if err := errors.Join(checkTerms(p.Terms), checkCells(p.Cells)); err != nil {
 		return invalid("%v", err)
@@ -93,11 +93,11 @@ func (s *Shard) checkProfile(p *concordat.Profile) error {
 	for i := range p.Indexed {
 		sp := p.Indexed[i].Span
 		if !none && (sp.Start < end || sp.End < sp.Start || sp.End > maxOffset || d.Text != "" && sp.End > len(d.Text)) {
-			return invalid("sentence %d has a span from %d to %d, but the previous one ends at %d, and the text has %d bytes", i, sp.Start, sp.End, end, len(d.Text))
+			return invalid("sentence %d spans bytes %d to %d, but the previous sentence ends at byte %d, and the text has %d bytes", i, sp.Start, sp.End, end, len(d.Text))
 		}
 		end = sp.End
 		if !valid(p.Indexed[i].Fingerprint) {
-			return invalid("sentence %d has a fingerprint of more than %d bits", i, concordat.Bits)
+			return invalid("the fingerprint of sentence %d is longer than %d bits", i, concordat.Bits)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (s *Shard) room(n int) error {
 	}
 	// The write needs three times its size: for the batch, its merged form, and Bleve's root file.
 	if free < s.reserve+3*uint64(n) {
-		return fmt.Errorf("%d bytes are free, but %d are kept in reserve: %w", free, s.reserve, concordat.ErrDiskFull)
+		return fmt.Errorf("only %d bytes of disk space are free, and %d bytes must stay free: %w", free, s.reserve, concordat.ErrDiskFull)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (w *segmentWriter) add(e *entry) error {
 		}
 	}
 	if n := snappy.MaxEncodedLen(len(w.data)); n < 0 {
-		return fmt.Errorf("stored fields of %d bytes: %w", len(w.data), concordat.ErrInvalid)
+		return fmt.Errorf("the stored fields are too long (%d bytes): %w", len(w.data), concordat.ErrInvalid)
 	} else if n > cap(w.packed) {
 		w.packed = make([]byte, n)
 	}
@@ -209,7 +209,7 @@ func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	})
 	for i := 1; i < len(ts); i++ {
 		if id := w.ids[ts[i].doc]; id == w.ids[ts[i-1].doc] {
-			return nil, fmt.Errorf("identity %x appears twice in a segment", id)
+			return nil, fmt.Errorf("document ID %x appears twice in a segment", id)
 		}
 	}
 	return ts, nil
@@ -316,7 +316,7 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	total := uint64(len(w.ids))
 	size := total / (uint64(len(ps))/1024 + 1)
 	if size == 0 {
-		return 0, fmt.Errorf("%d postings in %d documents", len(ps), total)
+		return 0, fmt.Errorf("too many postings (%d) for %d documents", len(ps), total)
 	}
 	w.ends = append(w.ends[:0], make([]uint64, (total-1)/size+1)...)
 	w.docs = w.docs[:0]

@@ -105,11 +105,11 @@ func Open(dir string, o Options) (*Shard, error) {
 		return nil, err
 	}
 	if create && o.ReadOnly {
-		return nil, fmt.Errorf("%s: the folder holds no shard: %w", dir, concordat.ErrNotFound)
+		return nil, fmt.Errorf("%s: the folder does not contain a shard: %w", dir, concordat.ErrNotFound)
 	}
 	if create {
 		if o.Scheme == "" {
-			return nil, fmt.Errorf("create %s: no scheme is given: %w", dir, concordat.ErrInvalid)
+			return nil, fmt.Errorf("create %s: the scheme is missing: %w", dir, concordat.ErrInvalid)
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
@@ -184,7 +184,7 @@ func (s *Shard) use() (done func(), err error) {
 	s.using.RLock()
 	if s.shut {
 		s.using.RUnlock()
-		return nil, fmt.Errorf("%s: closed: %w", s.dir, concordat.ErrUnavailable)
+		return nil, fmt.Errorf("%s is closed: %w", s.dir, concordat.ErrUnavailable)
 	}
 	if err := s.engine.err(); err != nil {
 		s.using.RUnlock()
@@ -260,7 +260,7 @@ func (s *Shard) Close() error {
 	err := s.engine.close()
 	if keep && err == nil {
 		if err := s.saveTable(); err != nil {
-			s.log.Warn("the table was not kept for the next start", "shard", s.opt.Shard, "error", err)
+			s.log.Warn("cannot save the table for the next start", "shard", s.opt.Shard, "error", err)
 		}
 	}
 	return errors.Join(err, s.lock.Close())

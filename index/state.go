@@ -385,7 +385,7 @@ func (s *state) number() (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.nextNumber >= math.MaxUint32 { // that number is pulse's
-		return 0, fmt.Errorf("no document numbers are left after 2^32-1 puts; copy the documents into a new shard: %w", concordat.ErrInvalid)
+		return 0, fmt.Errorf("the shard has used all its 2^32-1 document numbers; copy the documents into a new shard: %w", concordat.ErrInvalid)
 	}
 	n := uint32(s.nextNumber)
 	s.nextNumber++

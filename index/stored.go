@@ -184,7 +184,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 		case "_id":
 			var ok bool
 			if number, ordinal, ok = parseBlockID(value); !ok {
-				err = fmt.Errorf("entry %x in a band: %w", value, errStored)
+				err = fmt.Errorf("a band has an entry %x, which is not valid: %w", value, errStored)
 			}
 		case fieldFingerprints:
 			var bad error

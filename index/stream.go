@@ -189,7 +189,7 @@ func (p *printFile) read(each func(concordat.Fingerprint, uint32)) error {
 	for range p.n {
 		b, err := r.Peek(printRecord)
 		if err != nil {
-			return fmt.Errorf("fingerprints of a merge: %w", err)
+			return fmt.Errorf("read the fingerprints to be merged: %w", err)
 		}
 		each(concordat.Fingerprint{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, binary.LittleEndian.Uint32(b[16:]))
 		if _, err := r.Discard(printRecord); err != nil {

@@ -46,7 +46,7 @@ func stateOf(snapshot *scorch.IndexSnapshot) (st storedState, err error) {
 	for _, s := range snapshot.Segments() {
 		p, ok := s.Segment().(segment.PersistedSegment)
 		if !ok {
-			return st, errors.New("a segment of the newest snapshot is not a file")
+			return st, errors.New("the newest snapshot has a segment that is not stored in a file")
 		}
 		var deleted []byte
 		if b := s.Deleted(); b != nil {
@@ -103,7 +103,7 @@ const tableHead = len(tableMagic) + sha256.Size + 8*(5+concordat.Bands)
 func (c *tableCounts) size(limit uint64) (uint64, error) {
 	for _, n := range append([]uint64{c.DocBytes, c.Docs, c.Entries, c.More, c.Cells}, c.Big[:]...) {
 		if n > limit {
-			return 0, fmt.Errorf("table of %d entries: %w", c.Entries, errStored)
+			return 0, fmt.Errorf("a count in the table is too large (%d entries): %w", c.Entries, errStored)
 		}
 	}
 	n := uint64(tableHead) + crc32.Size + c.DocBytes + 8*c.More + (8+5*recBytes+4*4)*c.Entries + 5*20*groups
@@ -209,14 +209,14 @@ func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *le
 		return nil, nil, nil, err
 	}
 	if string(head[:len(tableMagic)]) != tableMagic || !bytes.Equal(head[len(tableMagic):][:sha256.Size], key[:]) {
-		return nil, nil, nil, errors.New("it belongs to another state of the shard or another version of the program")
+		return nil, nil, nil, errors.New("the table does not match the shard's data or this version of the program")
 	}
 	var c tableCounts
 	if _, err := binary.Decode(head[len(tableMagic)+sha256.Size:], binary.LittleEndian, &c); err != nil {
 		return nil, nil, nil, err
 	}
 	if want, err := c.size(uint64(size)); err != nil || want != uint64(size) {
-		return nil, nil, nil, fmt.Errorf("%d bytes for %d entries: %w", size, c.Entries, errStored)
+		return nil, nil, nil, fmt.Errorf("the table has %d bytes, which does not match its %d entries: %w", size, c.Entries, errStored)
 	}
 	l := &level{first: huge[occurrence](int(c.Entries)), more: make([]occurrence, c.More)}
 	for i := range l.bands {
@@ -285,7 +285,7 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 			at := uint64(0)
 			for range blockCount(m.sentences) + 1 {
 				if at += r.uvarint(spans); r.bad || at > spans {
-					return nil, fmt.Errorf("blocks of document %d: %w", len(docs), errStored)
+					return nil, fmt.Errorf("the blocks of document %d are not valid: %w", len(docs), errStored)
 				}
 				d.blocks = append(d.blocks, uint32(at))
 			}
@@ -293,7 +293,7 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 		docs = append(docs, d)
 	}
 	if len(r.b) != 0 {
-		return nil, fmt.Errorf("%d extra bytes after the documents: %w", len(r.b), errStored)
+		return nil, fmt.Errorf("the table has %d extra bytes after the documents: %w", len(r.b), errStored)
 	}
 	return docs, nil
 }
@@ -321,7 +321,7 @@ func (l *level) check(docs []*document) error {
 		sentences += d.sentences
 	}
 	if l.sentences = total; total != sentences {
-		return fmt.Errorf("%d sentences, but the documents have %d: %w", total, sentences, errStored)
+		return fmt.Errorf("the table has %d sentences, but the documents have %d: %w", total, sentences, errStored)
 	}
 	for i := range l.bands {
 		b := &l.bands[i]
@@ -332,7 +332,7 @@ func (l *level) check(docs []*document) error {
 			}
 		}
 		if uint64(at) != n {
-			return fmt.Errorf("band %d has %d of %d entries: %w", i, at, n, errStored)
+			return fmt.Errorf("band %d has %d entries instead of %d: %w", i, at, n, errStored)
 		}
 		for _, id := range b.ids {
 			if uint64(id) >= n {
@@ -370,7 +370,7 @@ func (s *Shard) loadTable() bool {
 		return true
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		s.log.Info("the table on disk is not used", "shard", s.opt.Shard, "reason", err)
+		s.log.Info("cannot use the table on disk", "shard", s.opt.Shard, "reason", err)
 	}
 	s.engine.forgetTable()
 	return false
@@ -431,7 +431,7 @@ func (s *Shard) saveTable() error {
 		return err
 	}
 	if s.opt.Logged && !s.logged.is(st.applied) {
-		return errors.New("some applied changes are not on disk yet")
+		return errors.New("some changes have not been written to disk yet")
 	}
 	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
 		return nil // the file still matches, because no segments were merged in the background

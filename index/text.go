@@ -78,7 +78,7 @@ func (s *Shard) SearchText(ctx context.Context, q *concordat.TextQuery) (*concor
 
 func checkTextQuery(q *concordat.TextQuery) error {
 	if q.Limit < 1 || !(q.AverageLength > 0) || math.IsInf(q.AverageLength, 1) {
-		return fmt.Errorf("text query with limit %d, average length %v: %w", q.Limit, q.AverageLength, concordat.ErrInvalid)
+		return fmt.Errorf("text query value out of range: limit %d, average length %v: %w", q.Limit, q.AverageLength, concordat.ErrInvalid)
 	}
 	for i, w := range q.Windows {
 		for _, t := range w {
@@ -230,7 +230,7 @@ func (t *textSearch) score(seg *textSegment, term concordat.WeightedTerm) error 
 		}
 		doc, code := p.Number(), normOf(p)
 		if doc >= uint64(len(t.scores)) || code > maxLengthCode {
-			return fmt.Errorf("posting of document %d, length code %d: %w", doc, code, errStored)
+			return fmt.Errorf("a posting is out of range (document %d, length code %d): %w", doc, code, errStored)
 		}
 		if t.scores[doc] == 0 {
 			t.touched = append(t.touched, uint32(doc))
@@ -257,7 +257,7 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 	}
 	number, ok := parseTextID(id)
 	if !ok {
-		return source{}, fmt.Errorf("entry %x among the texts: %w", id, errStored)
+		return source{}, fmt.Errorf("a text has the ID %x, which is not valid: %w", id, errStored)
 	}
 	k, title, err := t.shard.named(snapshot, number)
 	if err != nil {

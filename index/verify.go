@@ -98,7 +98,7 @@ func (e *engine) note(path string) {
 		return
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(e.dir), suspectName), []byte(filepath.Base(path)), 0o600); err != nil {
-		e.log("the damaged segment cannot be recorded for the next start", "path", path, "error", err)
+		e.log("cannot record the damaged segment for the next start", "path", path, "error", err)
 	}
 }
 
@@ -144,7 +144,7 @@ func (e *engine) scrub() {
 	defer tick.Stop()
 	for {
 		if err := e.scrubOnce(e.pace); err != nil && !errors.Is(err, errClosing) {
-			e.log("segments could not be verified", "index", e.dir, "error", err)
+			e.log("cannot verify the segments", "index", e.dir, "error", err)
 		}
 		select {
 		case <-e.closing:
@@ -207,7 +207,7 @@ func pathsOf(segs []*scorch.SegmentSnapshot) (paths []string) {
 }
 
 // errBytes means that a file's bytes have changed.
-var errBytes = errors.New("its bytes have changed")
+var errBytes = errors.New("the file's content has changed")
 
 // verifyFile compares a zap file with the CRC-32 in its last four bytes. It calls each, unless nil, with the length of each part read, in
 // bytes, and stops if each returns an error.
@@ -222,7 +222,7 @@ func verifyFile(path string, each func(int) error) error {
 		return err
 	}
 	if fi.Size() < 4 {
-		return fmt.Errorf("%w: %d in total", errBytes, fi.Size())
+		return fmt.Errorf("%w: the file has only %d bytes", errBytes, fi.Size())
 	}
 	h := crc32.NewIEEE()
 	buf := make([]byte, 1<<20)
@@ -244,7 +244,7 @@ func verifyFile(path string, each func(int) error) error {
 		return err
 	}
 	if got := h.Sum32(); got != binary.BigEndian.Uint32(want[:]) {
-		return fmt.Errorf("%w: checksum %08x, stored %x", errBytes, got, want)
+		return fmt.Errorf("%w: the checksum is %08x, want %x", errBytes, got, want)
 	}
 	return nil
 }

@@ -47,10 +47,10 @@ func checkTerms(ts []concordat.TermCount) error {
 	words := 0
 	for i, t := range ts {
 		if i > 0 && t.Term <= ts[i-1].Term {
-			return fmt.Errorf("term %08x after %08x", t.Term, ts[i-1].Term)
+			return fmt.Errorf("term %08x is out of order after term %08x", t.Term, ts[i-1].Term)
 		}
 		if t.Count < 1 || t.Count > maxWords-words {
-			return fmt.Errorf("term %08x occurs %d times", t.Term, t.Count)
+			return fmt.Errorf("term %08x has an invalid count, %d", t.Term, t.Count)
 		}
 		words += t.Count
 	}
@@ -279,7 +279,7 @@ func (s *wordSource) append(dst []posting) ([]posting, error) {
 			return dst, err
 		}
 		if n := p.Number(); n >= uint64(len(s.numbers)) {
-			return nil, fmt.Errorf("posting of document %d of %d: %w", n, len(s.numbers), errStored)
+			return nil, fmt.Errorf("a posting refers to document %d, but there are only %d documents: %w", n, len(s.numbers), errStored)
 		} else if s.numbers[n] != dropped {
 			dst = append(dst, posting{uint32(s.numbers[n]), uint32(p.Frequency()), normOf(p)})
 		}

@@ -59,14 +59,14 @@ func Open(dir string, o Options) (*Index, error) {
 	var err error
 	x.shard, err = index.Open(dir, options)
 	if errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrCorrupt) {
-		o.Log.Warn("the index of the encoder's vectors is rebuilt", "reason", err)
+		o.Log.Warn("rebuilding the index of the encoder's vectors", "reason", err)
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
 		x.shard, err = index.Open(dir, options)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("index of the encoder's vectors: %w", err)
+		return nil, fmt.Errorf("open the index of the encoder's vectors: %w", err)
 	}
 	for r, hash := range index.Titles(x.shard) {
 		x.held[r] = hash
