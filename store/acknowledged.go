@@ -40,7 +40,7 @@ func (a *Acknowledged) Note(ctx context.Context, cluster string, records []Ackno
 			return nil
 		})
 	}
-	return a.fail(err, "record what was acknowledged")
+	return a.fail(err, "record the acknowledged positions")
 }
 
 // Noted returns the records of the cluster's shards in order.
@@ -51,5 +51,5 @@ func (a *Acknowledged) Noted(ctx context.Context, cluster string) ([]Acknowledge
 		r.Epoch, r.Record = uint64(epoch), uint64(record)
 		return r, err
 	}, `SELECT shard, epoch, record FROM acknowledged WHERE cluster = ? ORDER BY shard`, cluster)
-	return out, a.fail(err, "what was acknowledged")
+	return out, a.fail(err, "read the acknowledged positions")
 }

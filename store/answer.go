@@ -46,7 +46,7 @@ type AnswerHit struct {
 
 func fixedHex(dst []byte, s string) error {
 	if n, err := hex.Decode(dst, []byte(s)); err != nil || n != len(dst) {
-		return fmt.Errorf("%w: %q does not have %d bytes", concordat.ErrCorrupt, s, len(dst))
+		return fmt.Errorf("%w: %q is not the hexadecimal form of %d bytes", concordat.ErrCorrupt, s, len(dst))
 	}
 	return nil
 }
@@ -83,19 +83,19 @@ func (db *Answers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, er
 				j.Partner, hex.EncodeToString(j.Job[:]), j.Epoch.Federation, j.Epoch.Number, cleanText(j.Purpose),
 				hex.EncodeToString(j.Commitment[:]), now, now, j.Sentences))
 			if err == nil && (out.Epoch != j.Epoch || out.Purpose != cleanText(j.Purpose) || out.Commitment != j.Commitment) {
-				return fmt.Errorf("%w: the job belongs to another submission", concordat.ErrInvalid)
+				return fmt.Errorf("%w: the job belongs to a different submission", concordat.ErrInvalid)
 			}
 			return err
 		})
 	}
-	return out, db.fail(err, "job of %s", j.Partner)
+	return out, db.fail(err, "record a job from %s", j.Partner)
 }
 
 // AnswerJob returns a partner's job, or concordat.ErrNotFound.
 func (db *Answers) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
 	j, err := scanJob(db.read().Row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner,
 		hex.EncodeToString(job[:])))
-	return j, db.fail(err, "job of %s", partner)
+	return j, db.fail(err, "get a job from %s", partner)
 }
 
 // ForgetAnswerJobs deletes jobs not used since the given time, except those with a standing ask.
@@ -105,7 +105,7 @@ func (db *Answers) ForgetAnswerJobs(ctx context.Context, before time.Time) error
 			AND NOT EXISTS (SELECT 1 FROM standing_ask s WHERE s.partner = answer_job.partner AND s.job = answer_job.job)`, stamp(before))
 		return err
 	})
-	return db.fail(err, "forget jobs")
+	return db.fail(err, "delete old jobs")
 }
 
 // AddAnswerHits adds matches to a job. If a document was recorded with a different text, the new hits replace its earlier ones. Hits and
@@ -135,7 +135,7 @@ func (db *Answers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, 
 		}
 		return nil
 	})
-	return db.fail(err, "hits of a job of %s", partner)
+	return db.fail(err, "record the hits of a job from %s", partner)
 }
 
 // putAnswerDocuments adds documents to a job and deletes the hits of changed texts.
@@ -172,7 +172,7 @@ func (db *Answers) AnswerDocument(ctx context.Context, partner concordat.SiteID,
 	d := AnswerDocument{Handle: h}
 	err := db.read().Row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
 		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash, &d.Told)
-	return d, db.fail(err, "document of a job of %s", partner)
+	return d, db.fail(err, "get a document of a job from %s", partner)
 }
 
 // OftenAnswered returns the partners that were shown one document in at least the given number of recorded jobs. For each, it returns the
@@ -183,7 +183,7 @@ func (db *Answers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm
 		return a, s.Scan(&a.Partner, &a.Library)
 	}, `SELECT partner, library FROM (SELECT partner, library, document, count(*) AS jobs FROM answer_document WHERE told <> ''
 		GROUP BY partner, library, document) AS told WHERE jobs >= ? GROUP BY partner, library ORDER BY max(jobs) DESC, partner, library`, least)
-	return as, db.fail(err, "documents that jobs find repeatedly")
+	return as, db.fail(err, "list documents that jobs find repeatedly")
 }
 
 // AnswerHits returns the hits of one document in a job, ordered by ordinal and sentence.
@@ -199,7 +199,7 @@ func (db *Answers) AnswerHits(ctx context.Context, partner concordat.SiteID, job
 	}, `SELECT sentence, ordinal, span_start, span_end, distance, weight, told FROM answer_hit
 		WHERE partner = ? AND job = ? AND handle = ? ORDER BY ordinal, sentence`,
 		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
-	return hits, db.fail(err, "hits of a job of %s", partner)
+	return hits, db.fail(err, "list the hits of a job from %s", partner)
 }
 
 // Question is an asked sentence, with the nearby sentences of one library.
@@ -285,7 +285,7 @@ func (db *Answers) CountQuestions(ctx context.Context, a Asking, since time.Time
 		}
 		return nil
 	})
-	return out, db.fail(err, "count questions of %s", a.Partner)
+	return out, db.fail(err, "count the questions from %s", a.Partner)
 }
 
 // sentence identifies a sentence in a library.
@@ -365,7 +365,7 @@ func (db *Answers) ForgetQuestions(ctx context.Context, before time.Time) error 
 		_, err := c.Exec(ctx, `DELETE FROM answer_question WHERE made < ?`, stamp(before))
 		return err
 	})
-	return db.fail(err, "forget questions")
+	return db.fail(err, "delete old questions")
 }
 
 // Shipped is a document sent to a partner's mirror.
@@ -391,7 +391,7 @@ func (db *Answers) AddShipped(ctx context.Context, partner concordat.SiteID, e c
 		}
 		return nil
 	})
-	return db.fail(err, "ship to %s", partner)
+	return db.fail(err, "record documents shipped to %s", partner)
 }
 
 // DropShipped deletes the record of a partner's mirrors of a library.
@@ -408,5 +408,5 @@ func (db *Answers) ShippedDocument(ctx context.Context, partner concordat.SiteID
 	d := Shipped{Handle: h}
 	err := db.read().Row(ctx, `SELECT library, document, hash FROM shipped WHERE partner = ? AND federation = ? AND number = ? AND handle = ?`,
 		partner, e.Federation, e.Number, hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash)
-	return d, db.fail(err, "document shipped to %s", partner)
+	return d, db.fail(err, "get a document shipped to %s", partner)
 }

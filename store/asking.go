@@ -53,13 +53,13 @@ func (db *Asks) PutAsk(ctx context.Context, a Ask) error {
 			a.Job[:], a.Task, a.Site, a.Epoch.Federation, a.Epoch.Number, stamp(a.Made), a.Standing, salt, packSpans(a.Spans))
 		return err
 	})
-	return db.fail(err, "put ask of task %s", a.Task)
+	return db.fail(err, "store a question of task %s", a.Task)
 }
 
 // StandingAsks returns the questions stored by partners, oldest first.
 func (db *Asks) StandingAsks(ctx context.Context) ([]Ask, error) {
 	all, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE standing = 1 ORDER BY made, job`)
-	return all, db.fail(err, "standing asks")
+	return all, db.fail(err, "list standing questions")
 }
 
 // SetAskStanding records whether the partner stores the question, or fails with concordat.ErrNotFound.
@@ -68,19 +68,19 @@ func (db *Asks) SetAskStanding(ctx context.Context, job concordat.JobID, standin
 		n, err := c.Exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
 		return oneOf(n, err)
 	})
-	return db.fail(err, "set ask %x standing", job)
+	return db.fail(err, "record whether the partner stores question %x", job)
 }
 
 // Ask returns a question, or concordat.ErrNotFound.
 func (db *Asks) Ask(ctx context.Context, job concordat.JobID) (Ask, error) {
 	a, err := scanAsk(db.read().Row(ctx, `SELECT `+askColumns+` FROM ask WHERE job = ?`, job[:]))
-	return a, db.fail(err, "ask %x", job)
+	return a, db.fail(err, "get question %x", job)
 }
 
 // Asks returns the questions of a task, ordered by partner and job.
 func (db *Asks) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE task = ? ORDER BY site, job`, task)
-	return as, db.fail(err, "asks of task %s", task)
+	return as, db.fail(err, "list the questions of task %s", task)
 }
 
 // Digest identifies a sentence without revealing it.
@@ -95,7 +95,7 @@ func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, 
 		return nil, db.fail(err, "expose")
 	}
 	if err := checkName("form", form); err != nil {
-		return nil, db.fail(err, "expose to %s", site)
+		return nil, db.fail(err, "record sentences sent to %s", site)
 	}
 	err = db.write(ctx, func(c engine.Conn) error {
 		known := make(map[Digest]string, len(digests))
@@ -126,7 +126,7 @@ func (db *Asks) Expose(ctx context.Context, site concordat.SiteID, form string, 
 		return nil
 	})
 	if err != nil {
-		return nil, db.fail(err, "expose to %s", site)
+		return nil, db.fail(err, "record sentences sent to %s", site)
 	}
 	return withheld, nil
 }
@@ -148,7 +148,7 @@ func exposed(ctx context.Context, c engine.Conn, site concordat.SiteID, digests 
 		`SELECT digest, form FROM exposure WHERE site = ? AND digest IN (?`+strings.Repeat(`, ?`, len(digests)-1)+`)`, args...)
 	for _, r := range rows {
 		if len(r.digest) != len(Digest{}) {
-			return fmt.Errorf("%w: digest with %d bytes", concordat.ErrCorrupt, len(r.digest))
+			return fmt.Errorf("%w: a digest has the wrong length, %d bytes", concordat.ErrCorrupt, len(r.digest))
 		}
 		known[Digest(r.digest)] = r.form
 	}

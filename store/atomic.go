@@ -25,7 +25,7 @@ func (db *DB) Atomic(ctx context.Context, f func(tx *DB) error) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		tx := newDB(base{engine: db.engine, tx: &transaction{conn: c}})
 		if inner = f(tx); inner == nil && tx.tx.err != nil {
-			inner = tx.fail(tx.tx.err, "a change of the transaction")
+			inner = tx.fail(tx.tx.err, "make a change in a transaction")
 		}
 		return inner
 	})

@@ -88,7 +88,7 @@ func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detai
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, detail); err != nil {
-		return AuditEntry{}, db.fail(fmt.Errorf("%w: detail: %w", concordat.ErrInvalid, err), "append audit %s", action)
+		return AuditEntry{}, db.fail(fmt.Errorf("%w: detail: %w", concordat.ErrInvalid, err), "append audit entry %s", action)
 	}
 	e := AuditEntry{
 		At:     instant(stamp(db.now())),
@@ -109,7 +109,7 @@ func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detai
 			e.Seq, stamp(e.At), e.Actor, e.Action, string(e.Detail), e.Prev, e.Hash)
 		return err
 	})
-	return e, db.fail(err, "append audit %s", action)
+	return e, db.fail(err, "append audit entry %s", action)
 }
 
 // Audit returns entries after the one with Seq after, oldest first, up to limit, or up to MaxPage if limit is 0 or exceeds it.
@@ -150,7 +150,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 	last := int64(0)
 	for _, h := range known {
 		if k, ok := want[h.Seq]; ok && k != h.Hash {
-			return AuditHead{}, fmt.Errorf("verify audit: %w: two different entries %d are known", concordat.ErrCorrupt, h.Seq)
+			return AuditHead{}, fmt.Errorf("verify audit log: %w: the hashes expected for entry %d differ", concordat.ErrCorrupt, h.Seq)
 		}
 		want[h.Seq] = h.Hash
 		last = max(last, h.Seq)
@@ -161,11 +161,11 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 			return AuditHead{}, err
 		}
 		if err := head.step(e, want); err != nil {
-			return AuditHead{}, fmt.Errorf("verify audit: entry %d: %w", e.Seq, err)
+			return AuditHead{}, fmt.Errorf("verify audit log: entry %d: %w", e.Seq, err)
 		}
 	}
 	if last > head.Seq {
-		return AuditHead{}, fmt.Errorf("verify audit: %w: entry %d is known, but the last entry is %d", concordat.ErrCorrupt, last, head.Seq)
+		return AuditHead{}, fmt.Errorf("verify audit log: %w: the log should contain entry %d, but ends at entry %d", concordat.ErrCorrupt, last, head.Seq)
 	}
 	return head, nil
 }
@@ -173,26 +173,26 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 // AuditHead returns the end of the audit log; Seq 0 if it is empty.
 func (db *AuditLog) AuditHead(ctx context.Context) (AuditHead, error) {
 	h, err := auditHead(ctx, db.read())
-	return h, db.fail(err, "audit head")
+	return h, db.fail(err, "read the end of the audit log")
 }
 
 // step advances h to the next entry e.
 func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	if e.Seq != h.Seq+1 {
-		return fmt.Errorf("%w: it follows entry %d", concordat.ErrCorrupt, h.Seq)
+		return fmt.Errorf("%w: the previous entry is number %d", concordat.ErrCorrupt, h.Seq)
 	}
 	if e.Prev != h.Hash {
-		return fmt.Errorf("%w: it does not continue the entry before it", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: the stored hash of the previous entry does not match that entry", concordat.ErrCorrupt)
 	}
 	sum, err := e.sum()
 	if err != nil {
 		return err
 	}
 	if sum != e.Hash {
-		return fmt.Errorf("%w: its content was changed", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: the content of the entry does not match its hash", concordat.ErrCorrupt)
 	}
 	if k, ok := known[e.Seq]; ok && k != e.Hash {
-		return fmt.Errorf("%w: a different entry is known at this position", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: the hash of the entry differs from the expected hash", concordat.ErrCorrupt)
 	}
 	*h = AuditHead{Seq: e.Seq, Hash: e.Hash}
 	return nil
@@ -221,7 +221,7 @@ func (db *AuditLog) Note(ctx context.Context, actor, action string, detail map[s
 	}
 	b, err := json.Marshal(detail)
 	if err != nil {
-		return fmt.Errorf("append audit %s: %w: detail: %w", action, concordat.ErrInvalid, err)
+		return fmt.Errorf("append audit entry %s: %w: detail: %w", action, concordat.ErrInvalid, err)
 	}
 	_, err = db.AppendAudit(ctx, actor, action, b)
 	return err

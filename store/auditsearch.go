@@ -40,7 +40,7 @@ func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64
 	}
 	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE `+strings.Join(where, " AND ")+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
-	return es, db.fail(err, "search the audit")
+	return es, db.fail(err, "search the audit log")
 }
 
 // AuditActions returns all actions in the audit log, in order.
@@ -49,5 +49,5 @@ func (db *AuditLog) AuditActions(ctx context.Context) ([]string, error) {
 		var a string
 		return a, s.Scan(&a)
 	}, `SELECT DISTINCT action FROM audit ORDER BY action`)
-	return as, db.fail(err, "actions of the audit")
+	return as, db.fail(err, "list the actions in the audit log")
 }

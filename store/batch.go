@@ -113,14 +113,14 @@ func (db *Batches) Batches(ctx context.Context, owner *string, before int64, lim
 func (db *Batches) NextBatch(ctx context.Context, runner string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
 		runner, concordat.TaskQueued, concordat.TaskRunning))
-	return b, db.fail(err, "next batch")
+	return b, db.fail(err, "get the next batch")
 }
 
 // BatchOfWork returns the newest unfinished batch with the given input and options, or concordat.ErrNotFound.
 func (db *Batches) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
 		work, concordat.TaskQueued, concordat.TaskRunning))
-	return b, db.fail(err, "batch of %s", work)
+	return b, db.fail(err, "find the batch of %s", work)
 }
 
 // BatchProgress records the progress of a batch and marks it as running. It fails with ErrLease if the batch has ended, for example
@@ -135,7 +135,7 @@ func (db *Batches) BatchProgress(ctx context.Context, id, stage string, done, to
 // RewriteBatch gives a batch that has not ended a new request, which includes the results of reading its files. It fails like
 // BatchProgress.
 func (db *Batches) RewriteBatch(ctx context.Context, id string, request json.RawMessage) error {
-	return db.fail(db.changeBatch(ctx, id, `request = ?`, jsonText(request)), "rewrite batch %s", id)
+	return db.fail(db.changeBatch(ctx, id, `request = ?`, jsonText(request)), "change the request of batch %s", id)
 }
 
 // changeBatch updates a batch that has not ended.
@@ -203,7 +203,7 @@ func (db *Batches) SetBatchLineage(ctx context.Context, id string, lineage json.
 		n, err := c.Exec(ctx, `UPDATE batch SET lineage = ? WHERE id = ?`, jsonText(lineage), id)
 		return oneOf(n, err)
 	})
-	return db.fail(err, "lineage of batch %s", id)
+	return db.fail(err, "set the lineage of batch %s", id)
 }
 
 // DeleteBatch deletes a batch with its members and pairs; its members' tasks remain. If the batch does not exist, that is not an error.
@@ -227,7 +227,7 @@ func (db *Batches) BatchInputs(ctx context.Context, id string, waiting bool) ([]
 	in, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (i BatchInput, err error) {
 		return i, s.Scan(&i.Number, &i.Name, &i.Place)
 	}, `SELECT number, name, place FROM batch_input WHERE batch = ? AND done <= ? ORDER BY number`, id, most)
-	return in, db.fail(err, "files of batch %s", id)
+	return in, db.fail(err, "list the files of batch %s", id)
 }
 
 // BatchEvent is a decision about a batch.
@@ -250,7 +250,7 @@ func (db *Batches) AppendBatchEvent(ctx context.Context, id string, e BatchEvent
 			SELECT ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ?, ? FROM batch_event WHERE batch = ?`, id, stamp(e.At), cleanText(e.By), cleanText(e.Action), cleanText(e.Text), id)
 		return err
 	})
-	return db.fail(err, "event of batch %s", id)
+	return db.fail(err, "add an event to batch %s", id)
 }
 
 // BatchEvents returns the events of a batch, oldest first.
@@ -261,7 +261,7 @@ func (db *Batches) BatchEvents(ctx context.Context, id string) ([]BatchEvent, er
 		e.At = instant(at)
 		return e, err
 	}, `SELECT seq, at, by, action, text FROM batch_event WHERE batch = ? ORDER BY seq`, id)
-	return es, db.fail(err, "events of batch %s", id)
+	return es, db.fail(err, "list the events of batch %s", id)
 }
 
 // maxPassages is the maximum size of a pair's passages, in bytes before compression.
@@ -273,7 +273,7 @@ func packPassages(data []byte) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if len(data) > maxPassages {
-		return nil, fmt.Errorf("%w: the passages have %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), maxPassages)
+		return nil, fmt.Errorf("%w: the passages take up %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), maxPassages)
 	}
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {

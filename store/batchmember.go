@@ -97,19 +97,19 @@ func (db *Batches) PutBatchMembers(ctx context.Context, id string, input int, me
 		}
 		return nil
 	})
-	return db.fail(err, "members of batch %s", id)
+	return db.fail(err, "add members to batch %s", id)
 }
 
 // BatchMembers returns the members of a batch ordered by name.
 func (db *Batches) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
 	ms, err := engine.Collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
-	return ms, db.fail(err, "members of batch %s", id)
+	return ms, db.fail(err, "list the members of batch %s", id)
 }
 
 // BatchOfTask returns the batch and the number of the member whose findings belong to the given task, or concordat.ErrNotFound.
 func (db *Batches) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
 	err = db.read().Row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
-	return id, member, db.fail(err, "batch of %s", task)
+	return id, member, db.fail(err, "find the batch of %s", task)
 }
 
 // EraseBatchMember deletes everything about a member except the fact that it existed: its names, the wording it shares with others, and
@@ -147,7 +147,7 @@ func (db *Batches) EraseBatchMember(ctx context.Context, id string, number int, 
 		_, err = c.Exec(ctx, `UPDATE batch SET request = ? WHERE id = ?`, jsonText(request), id)
 		return err
 	})
-	return db.fail(err, "erase %d of batch %s", number, id)
+	return db.fail(err, "erase member %d of batch %s", number, id)
 }
 
 // BatchPair contains the passages shared by two members of a batch. A is the one whose name sorts first.
@@ -198,7 +198,7 @@ func (db *Batches) PutCompared(ctx context.Context, id string, member int, pairs
 		n, err := c.Exec(ctx, `UPDATE batch_member SET compared = 1 WHERE batch = ? AND number = ?`, id, member)
 		return oneOf(n, err)
 	})
-	return db.fail(err, "compared %d of batch %s", member, id)
+	return db.fail(err, "record the pairs of member %d of batch %s", member, id)
 }
 
 // Compared returns the numbers of the members paired with a member of a batch, ascending, including those that share nothing.
@@ -206,14 +206,14 @@ func (db *Batches) Compared(ctx context.Context, id string, member int) ([]int, 
 	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },
 		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
 		member, id, member)
-	return ns, db.fail(err, "compared with %d of batch %s", member, id)
+	return ns, db.fail(err, "list members compared with member %d of batch %s", member, id)
 }
 
 // PairsOfMember returns the pairs of a member that share something, with their passages, ordered by A, then B.
 func (db *Batches) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPairWhole,
 		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
-	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
+	return ps, db.fail(err, "list the pairs of member %d of batch %s", member, id)
 }
 
 // scanPair reads the columns of a pair, and any further columns into more.
@@ -245,7 +245,7 @@ func scanPairWhole(s engine.Scanner) (BatchPair, error) {
 func (db *Batches) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
 	p, err := scanPairWhole(db.read().Row(ctx,
 		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
-	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
+	return p, db.fail(err, "get the pair of members %d and %d of batch %s", a, b, id)
 }
 
 // PairCursor marks the last pair of a page. The zero value starts at the largest share.
@@ -266,7 +266,7 @@ func (db *Batches) BatchPairs(ctx context.Context, id string, least float64, aft
 	ps, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (BatchPair, error) { return scanPair(s) },
 		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`,
 		append(args, page(limit))...)
-	return ps, db.fail(err, "pairs of batch %s", id)
+	return ps, db.fail(err, "list the pairs of batch %s", id)
 }
 
 // SetPairVerdict sets the verdict on a pair; if it is empty, the rules decide again. If there is no such pair, it fails with
@@ -280,9 +280,9 @@ func (db *Batches) SetPairVerdict(ctx context.Context, id string, a, b int, verd
 			return oneOf(n, err)
 		})
 	default:
-		err = fmt.Errorf("%w: verdict %q", concordat.ErrInvalid, verdict)
+		err = fmt.Errorf("%w: unknown verdict %q", concordat.ErrInvalid, verdict)
 	}
-	return db.fail(err, "pair %d, %d of batch %s", a, b, id)
+	return db.fail(err, "set the verdict on members %d and %d of batch %s", a, b, id)
 }
 
 // PutChecked records the result of checking a member; it reads Number, Round, Task, Incomplete, Share, Largest and Fresh of m. shares
@@ -306,7 +306,7 @@ func (db *Batches) PutChecked(ctx context.Context, id string, m BatchMember, sha
 			m.Number, m.Number)
 		return err
 	})
-	return db.fail(err, "checked %d of batch %s", m.Number, id)
+	return db.fail(err, "record the check of member %d of batch %s", m.Number, id)
 }
 
 // putPairShare records the share of a member found in another one.
@@ -364,7 +364,7 @@ func (db *Batches) PutBatchWording(ctx context.Context, id string, data []byte) 
 			return err
 		})
 	}
-	return db.fail(err, "wording of batch %s", id)
+	return db.fail(err, "store the shared wording of batch %s", id)
 }
 
 // BatchWording returns the wording stored by PutBatchWording, or nil if there is none.
@@ -375,7 +375,7 @@ func (db *Batches) BatchWording(ctx context.Context, id string) ([]byte, error) 
 	if err == nil && len(all) > 0 {
 		data, err = unpackPassages(all[0])
 	}
-	return data, db.fail(err, "wording of batch %s", id)
+	return data, db.fail(err, "get the shared wording of batch %s", id)
 }
 
 // BatchLeads contains the leads from a document of a batch to others in it, in the caller's format.
@@ -400,7 +400,7 @@ func (db *Batches) PutBatchLeads(ctx context.Context, id string, member int, fou
 			return err
 		})
 	}
-	return db.fail(err, "leads of %d of batch %s", member, id)
+	return db.fail(err, "store the leads of member %d of batch %s", member, id)
 }
 
 // PutReportedLeads stores the leads listed in a member's report. If PutBatchLeads stored none, it fails with concordat.ErrNotFound.
@@ -412,7 +412,7 @@ func (db *Batches) PutReportedLeads(ctx context.Context, id string, member int, 
 			return oneOf(n, err)
 		})
 	}
-	return db.fail(err, "leads of %d of batch %s", member, id)
+	return db.fail(err, "update the leads of member %d of batch %s", member, id)
 }
 
 // BatchLeads returns the leads of a batch's members, by number. It omits members that were not compared.
@@ -427,5 +427,5 @@ func (db *Batches) BatchLeads(ctx context.Context, id string) ([]BatchLeads, err
 		}
 		return l, err
 	}, `SELECT member, found, told FROM batch_lead WHERE batch = ? ORDER BY member`, id)
-	return all, db.fail(err, "leads of batch %s", id)
+	return all, db.fail(err, "list the leads of batch %s", id)
 }

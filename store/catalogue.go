@@ -192,7 +192,7 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	f DocumentFilter) (out []ListedDocument, all int, err error) {
 	order, ok := documentOrders[f.Order]
 	if !ok {
-		return nil, 0, db.fail(fmt.Errorf("%w: order %q", concordat.ErrInvalid, f.Order), "list documents of %s", lib)
+		return nil, 0, db.fail(fmt.Errorf("%w: unknown order %q", concordat.ErrInvalid, f.Order), "list documents of %s", lib)
 	}
 	where, args := `library = ?`, []any{lib}
 	if f.Query != "" {

@@ -74,7 +74,7 @@ func (c Cause) String() string {
 		if at := c.Number(3); at > 0 {
 			again = "at " + time.Unix(int64(at), 0).UTC().Format(QuotaTime)
 		}
-		return fmt.Sprintf("quota for %s: %d requested, but %d of %d left; enough will be left again %s", c.Detail, c.Number(0), c.Number(1), c.Number(2), again)
+		return fmt.Sprintf("quota for %s exceeded: %d requested, but only %d of %d left; enough available again: %s", c.Detail, c.Number(0), c.Number(1), c.Number(2), again)
 	}
 	s := string(c.Code)
 	if s != "" && c.Detail != "" {

@@ -99,14 +99,14 @@ func (db *Answers) DisclosuresOf(ctx context.Context, direction string, partner 
 	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE direction = ? AND partner = ? AND job = ? AND handle = ? ORDER BY asked, id`,
 		direction, partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
-	return ds, db.fail(err, "disclosures of %s", partner)
+	return ds, db.fail(err, "list the disclosures of %s", partner)
 }
 
 // PendingDisclosures counts a partner's requests that await a decision here.
 func (db *Answers) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
 		DisclosureIn, partner, concordat.DisclosurePending, stamp(db.now())).Scan(&n)
-	return n, db.fail(err, "pending disclosures of %s", partner)
+	return n, db.fail(err, "count the pending disclosures of %s", partner)
 }
 
 // DisclosuresAfter returns up to limit requests, latest first, starting after the one with the given ID or, if that is empty, with the

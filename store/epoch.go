@@ -59,7 +59,7 @@ func (db *Answers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme conco
 				return err
 			}
 			if known != scheme {
-				return fmt.Errorf("%w: its fingerprint set was made with %s, not %s", concordat.ErrScheme, known, scheme)
+				return fmt.Errorf("%w: the epoch's fingerprint set uses scheme %s, not scheme %s", concordat.ErrScheme, known, scheme)
 			}
 			_, err := c.Exec(ctx, `UPDATE epoch SET replaced = ? WHERE federation = ? AND replaced = 0
 				AND number < (SELECT max(number) FROM epoch WHERE federation = ?)`, now, e.Federation, e.Federation)
@@ -96,7 +96,7 @@ func (db *Answers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.L
 		WHERE library = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
 		ORDER BY id LIMIT ?`, lib, after, e.Federation, e.Number, epochHeld, page(limit))
-	return ds, db.fail(err, "documents of %s without epoch %s", lib, e)
+	return ds, db.fail(err, "list documents of %s that are missing from epoch %s", lib, e)
 }
 
 // Leftover returns documents of the library that the epoch's set can contain and that are missing from the catalogue, ordered by id. If
@@ -109,7 +109,7 @@ func (db *Answers) Leftover(ctx context.Context, e concordat.Epoch, lib concorda
 	}, `SELECT document FROM epoch_document e WHERE federation = ? AND number = ? AND library = ? AND state <> ?
 		AND (? OR NOT EXISTS (SELECT 1 FROM document d WHERE d.library = e.library AND d.id = e.document))
 		ORDER BY document LIMIT ?`, e.Federation, e.Number, lib, epochRemoved, all, page(limit))
-	return ids, db.fail(err, "leftovers of %s in epoch %s", lib, e)
+	return ids, db.fail(err, "list documents of %s to remove from epoch %s", lib, e)
 }
 
 // EpochLibraries returns the libraries that can have documents in the epoch's set, in order.
@@ -119,7 +119,7 @@ func (db *Answers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]con
 		return id, s.Scan(&id)
 	}, `SELECT DISTINCT library FROM epoch_document WHERE federation = ? AND number = ? AND state <> ? ORDER BY library`,
 		e.Federation, e.Number, epochRemoved)
-	return ids, db.fail(err, "libraries of epoch %s", e)
+	return ids, db.fail(err, "list the libraries of epoch %s", e)
 }
 
 // BeginEpochDocuments records that the set's entries for the documents are about to change. Until EndEpochDocuments or
@@ -139,7 +139,7 @@ func (db *Answers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, l
 		}
 		return nil
 	})
-	return db.fail(err, "begin %d documents of epoch %s", len(ids), e)
+	return db.fail(err, "start adding %d documents to epoch %s", len(ids), e)
 }
 
 // EndEpochDocuments records that the set contains the documents, and assigns them the next numbers.
@@ -162,7 +162,7 @@ func (db *Answers) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib
 		}
 		return nil
 	})
-	return db.fail(err, "end %d documents of epoch %s", len(ds), e)
+	return db.fail(err, "finish adding %d documents to epoch %s", len(ds), e)
 }
 
 func epochSeq(ctx context.Context, c engine.Conn, e concordat.Epoch, lib concordat.LibraryID) (seq int64, err error) {
@@ -187,7 +187,7 @@ func (db *Answers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, 
 		}
 		return nil
 	})
-	return db.fail(err, "remove %d documents of epoch %s", len(ids), e)
+	return db.fail(err, "remove %d documents from epoch %s", len(ids), e)
 }
 
 // HeldDocument returns the document if the epoch's set has its current text and its term does not hide it, or concordat.ErrNotFound
@@ -216,7 +216,7 @@ func (db *Answers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib con
 			AND NOT EXISTS (SELECT 1 FROM term t WHERE t.library = d.library AND t.document = d.id AND t.hidden > ?)
 			AND library = ? AND id IN (?`+strings.Repeat(", ?", len(part)-1)+`)`, args...)
 		if err != nil {
-			return nil, db.fail(err, "%d documents of %s in epoch %s", len(ids), lib, e)
+			return nil, db.fail(err, "find %d documents of %s in epoch %s", len(ids), lib, e)
 		}
 		for _, d := range rows {
 			out[d.ID] = d
@@ -231,7 +231,7 @@ func (db *Answers) EpochReady(ctx context.Context, e concordat.Epoch, lib concor
 		`SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash) THEN 1 ELSE 0 END), 0)
 		FROM document d WHERE d.library = ?`, e.Federation, e.Number, epochHeld, lib).Scan(&all, &held)
-	return held, all, db.fail(err, "readiness of %s in epoch %s", lib, e)
+	return held, all, db.fail(err, "count the documents of %s in epoch %s", lib, e)
 }
 
 // EpochChanges returns up to limit documents of the library with numbers after the given one, ordered by number and including removed
@@ -247,7 +247,7 @@ func (db *Answers) EpochChanges(ctx context.Context, e concordat.Epoch, lib conc
 	}, `SELECT document, hash, sentences, seq, state FROM epoch_document
 		WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state <> ? ORDER BY seq LIMIT ?`,
 		e.Federation, e.Number, lib, after, epochChanging, page(limit))
-	return ds, db.fail(err, "changes of %s in epoch %s", lib, e)
+	return ds, db.fail(err, "list the changes to %s in epoch %s", lib, e)
 }
 
 // EpochEver returns the libraries that have or had documents in the epoch's set, in order.
@@ -256,7 +256,7 @@ func (db *Answers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concorda
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
 	}, `SELECT DISTINCT library FROM epoch_document WHERE federation = ? AND number = ? ORDER BY library`, e.Federation, e.Number)
-	return ids, db.fail(err, "libraries of epoch %s", e)
+	return ids, db.fail(err, "list the libraries of epoch %s", e)
 }
 
 // EpochBehind counts the documents of the library in the set with numbers after the given one.
@@ -264,5 +264,5 @@ func (db *Answers) EpochBehind(ctx context.Context, e concordat.Epoch, lib conco
 	err = db.read().Row(ctx,
 		`SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
 		e.Federation, e.Number, lib, after, epochHeld).Scan(&n)
-	return n, db.fail(err, "changes of %s in epoch %s", lib, e)
+	return n, db.fail(err, "count the changes to %s in epoch %s", lib, e)
 }

@@ -83,7 +83,7 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 			return err
 		}
 		if got += int64(len(data)); len(data) == 0 || got > size {
-			return fmt.Errorf("%w: part %d has %d bytes", concordat.ErrCorrupt, n, len(data))
+			return fmt.Errorf("%w: the length of part %d is wrong (%d bytes)", concordat.ErrCorrupt, n, len(data))
 		}
 	}
 	if hex.EncodeToString(h.Sum(nil)) != hash {
@@ -126,7 +126,7 @@ func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderA
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it was deleted while it was being stored", concordat.ErrChanged)
+	return fmt.Errorf("%w: the file was deleted while being stored", concordat.ErrChanged)
 }
 
 func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.ReaderAt) error {
@@ -186,7 +186,7 @@ func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash 
 			stamp(before))
 		return err
 	})
-	return n, db.fail(err, "forget parts of files")
+	return n, db.fail(err, "delete unused parts of files")
 }
 
 // held reports whether the database has the file.

@@ -39,7 +39,7 @@ func FileOf(name string) (hash string, ok bool) {
 // path returns the path of the file with the given hash, aa/bb/HASH.
 func (f *Files) path(hash string) (string, error) {
 	if !fileName.MatchString(hash) {
-		return "", fmt.Errorf("file %q: %w: want 64 hexadecimal digits", hash, concordat.ErrInvalid)
+		return "", fmt.Errorf("file %q: %w: the hash must consist of 64 hexadecimal digits", hash, concordat.ErrInvalid)
 	}
 	return filepath.Join(f.dir, hash[:2], hash[2:4], hash), nil
 }
@@ -50,16 +50,16 @@ func (f *Files) path(hash string) (string, error) {
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
 	tmp, err := f.incoming()
 	if err != nil {
-		return "", 0, fmt.Errorf("keep a file: %w", err)
+		return "", 0, fmt.Errorf("store a file: %w", err)
 	}
 	defer tmp.discard()
 	h := sha256.New()
 	size, err = io.Copy(io.MultiWriter(tmp, h), io.LimitReader(readerOf(ctx, r), limit+1))
 	switch {
 	case err != nil:
-		return "", 0, fmt.Errorf("keep a file: %w", engine.NoSpace(err))
+		return "", 0, fmt.Errorf("store a file: %w", engine.NoSpace(err))
 	case size > limit:
-		return "", 0, fmt.Errorf("keep a file: %w: more than %d bytes", concordat.ErrInvalid, limit)
+		return "", 0, fmt.Errorf("store a file: %w: the file is larger than %d bytes", concordat.ErrInvalid, limit)
 	}
 	hash = hex.EncodeToString(h.Sum(nil))
 	path, err := f.path(hash)
@@ -68,7 +68,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 	}
 	if f.db != nil {
 		if err := f.db.putFile(ctx, hash, size, tmp); err != nil {
-			return "", 0, f.db.fail(err, "keep a file")
+			return "", 0, f.db.fail(err, "store a file")
 		}
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -109,7 +109,7 @@ func (f *Files) keep(t incomingFile, path string) error {
 		err = f.syncNames(path)
 	}
 	if err != nil {
-		return fmt.Errorf("keep a file: %w", engine.NoSpace(err))
+		return fmt.Errorf("store a file: %w", engine.NoSpace(err))
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (f *Files) Made(hash string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(path + madeSuffix); errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("what was made from file %s: %w", hash, concordat.ErrNotFound)
+		return "", fmt.Errorf("PDF made from file %s: %w", hash, concordat.ErrNotFound)
 	} else if err != nil {
 		return "", err
 	}
@@ -210,7 +210,7 @@ func (f *Files) PutMade(hash, from string) (string, error) {
 		return "", err
 	}
 	if err := moveDurably(from, path+madeSuffix); err != nil {
-		return "", fmt.Errorf("keep what was made from file %s: %w", hash, engine.NoSpace(err))
+		return "", fmt.Errorf("store the PDF made from file %s: %w", hash, engine.NoSpace(err))
 	}
 	// Erase removes the file first, so either Erase finds the PDF, or the file is found missing here.
 	if _, err := f.Path(hash); err != nil {

@@ -24,7 +24,7 @@ const minMemory = 8 << 20
 // with concordat.ErrInvalid beyond MaxFindings. It does not retain data.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
-		return db.fail(fmt.Errorf("%w: %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
+		return db.fail(fmt.Errorf("%w: the findings have %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
 			"put findings of task %s", id)
 	}
 	packed, err := pack(data)
@@ -45,7 +45,7 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 // meantime, it changes nothing and fails with concordat.ErrChanged; its other errors are the same as PutFindings'.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
-		return db.fail(fmt.Errorf("%w: %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
+		return db.fail(fmt.Errorf("%w: the findings have %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
 			"replace findings of task %s", id)
 	}
 	packed, err := pack(data)
@@ -62,7 +62,7 @@ func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revi
 		if err := c.Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&now); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: revision %d, want %d", concordat.ErrChanged, now, revision)
+		return fmt.Errorf("%w: the findings are at revision %d, want %d", concordat.ErrChanged, now, revision)
 	})
 	return db.fail(err, "replace findings of task %s", id)
 }
@@ -106,11 +106,11 @@ func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (re
 // unpack decompresses packed, which can be any bytes, using up to length bytes of memory, or minMemory if that is larger.
 func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	if format != findingsFormat {
-		return nil, fmt.Errorf("%w: packed in format %d, but this program can read format %d",
+		return nil, fmt.Errorf("%w: the findings have format version %d, but this program supports version %d",
 			concordat.ErrInvalid, format, findingsFormat)
 	}
 	if length < 0 || length > MaxFindings {
-		return nil, fmt.Errorf("%w: length %d", concordat.ErrCorrupt, length)
+		return nil, fmt.Errorf("%w: the length %d is out of range", concordat.ErrCorrupt, length)
 	}
 	// The limit must leave enough for the window of a short frame.
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(length, minMemory))))
@@ -123,7 +123,7 @@ func unpack(format int, length int64, packed []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", concordat.ErrCorrupt, err)
 	}
 	if int64(len(data)) != length {
-		return nil, fmt.Errorf("%w: %d bytes, want %d", concordat.ErrCorrupt, len(data), length)
+		return nil, fmt.Errorf("%w: the findings have %d bytes, want %d", concordat.ErrCorrupt, len(data), length)
 	}
 	return data, nil
 }

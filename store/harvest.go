@@ -169,7 +169,7 @@ func (db *Harvest) PlanSource(ctx context.Context, id string, next time.Time, as
 		n, err := c.Exec(ctx, `UPDATE harvest_source SET next = ?, state = ? WHERE id = ?`, stamp(next), jsonText(state), id)
 		return oneOf(n, err)
 	})
-	return db.fail(err, "plan source %s", id)
+	return db.fail(err, "schedule source %s", id)
 }
 
 // RemoveSource deletes a source and its records. The documents remain in the library.
@@ -253,7 +253,7 @@ func (db *Harvest) KeepHarvest(ctx context.Context, id, worker string, s Harvest
 		}
 		return nil
 	})
-	return db.fail(err, "keep %d records of source %s", len(records), id)
+	return db.fail(err, "store %d records of source %s", len(records), id)
 }
 
 const harvestRecordColumns = `id, stamp, digest, state, documents, files, work, detail, tries, due, run, changed`
@@ -283,7 +283,7 @@ func (db *Harvest) HarvestRecords(ctx context.Context, id string, ids []string) 
 			`SELECT `+harvestRecordColumns+` FROM harvest_record WHERE source = ? AND id IN (?`+
 				strings.Repeat(", ?", len(args)-2)+`)`, args...)
 		if err != nil {
-			return nil, db.fail(err, "records of source %s", id)
+			return nil, db.fail(err, "get records of source %s", id)
 		}
 		for _, r := range rows {
 			out[r.ID] = r
@@ -298,7 +298,7 @@ func (db *Harvest) DueRecords(ctx context.Context, id string, now time.Time, lim
 	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record
 		WHERE source = ? AND (state IN (?, ?) OR state IN (?, ?) AND due > 0 AND due <= ?) ORDER BY state DESC, id LIMIT ?`,
 		id, RecordWaiting, RecordWithdrawing, RecordFailed, RecordEmbargoed, stamp(now), page(limit))
-	return out, db.fail(err, "records of source %s", id)
+	return out, db.fail(err, "list records of source %s", id)
 }
 
 // ListRecords returns records of a source after the given id, ordered by id; an empty state selects all states.
@@ -309,7 +309,7 @@ func (db *Harvest) ListRecords(ctx context.Context, id string, state HarvestReco
 	}
 	out, err := engine.Collect(ctx, db.read(), scanHarvestRecord, `SELECT `+harvestRecordColumns+` FROM harvest_record WHERE `+where+
 		` ORDER BY id LIMIT ?`, append(args, page(limit))...)
-	return out, db.fail(err, "records of source %s", id)
+	return out, db.fail(err, "list records of source %s", id)
 }
 
 // CountRecords returns the number of a source's records in each state.
@@ -324,7 +324,7 @@ func (db *Harvest) CountRecords(ctx context.Context, id string) (map[HarvestReco
 	for _, c := range rows {
 		out[c.state] = c.n
 	}
-	return out, db.fail(err, "records of source %s", id)
+	return out, db.fail(err, "count records of source %s", id)
 }
 
 // UnseenRecords returns the number of a source's records that a run did not see, excluding records withdrawn earlier. If withdraw is set,
@@ -334,7 +334,7 @@ func (db *Harvest) UnseenRecords(ctx context.Context, id string, run int64, with
 	if !withdraw {
 		n := 0
 		err := db.read().Row(ctx, `SELECT count(*) FROM harvest_record WHERE `+unseen, id, run).Scan(&n)
-		return n, db.fail(err, "records of source %s", id)
+		return n, db.fail(err, "count records of source %s", id)
 	}
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) (err error) {
@@ -360,7 +360,7 @@ func (db *Harvest) PutWorks(ctx context.Context, lib concordat.LibraryID, works 
 		}
 		return nil
 	})
-	return db.fail(err, "keep %d works of %s", len(works), lib)
+	return db.fail(err, "store %d works of %s", len(works), lib)
 }
 
 // Works returns the known works to which documents of a library belong.
@@ -385,5 +385,5 @@ func (db *Harvest) Works(ctx context.Context, lib concordat.LibraryID,
 		out[id] = w
 		return struct{}{}, err
 	}, `SELECT document, work FROM document_work WHERE library = ? AND document IN (?`+strings.Repeat(", ?", len(args)-2)+`)`, args...)
-	return out, db.fail(err, "works of %s", lib)
+	return out, db.fail(err, "list works of %s", lib)
 }

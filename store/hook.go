@@ -99,7 +99,7 @@ func (db *Webhooks) scanHook(s engine.Scanner) (Hook, error) {
 	for _, one := range all {
 		b, err := base64.StdEncoding.DecodeString(one)
 		if err != nil {
-			return h, fmt.Errorf("%w: secret of webhook %s", concordat.ErrCorrupt, h.ID)
+			return h, fmt.Errorf("%w: cannot decode the secret of webhook %s", concordat.ErrCorrupt, h.ID)
 		}
 		h.Secrets = append(h.Secrets, b)
 	}
@@ -111,11 +111,11 @@ func (h *Hook) validate() error {
 		return err
 	}
 	if len(h.Kinds) == 0 {
-		return fmt.Errorf("%w: the webhook has no events", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the webhook needs at least one event", concordat.ErrInvalid)
 	}
 	for _, k := range h.Kinds {
 		if !slices.Contains(EventKinds(), k) {
-			return fmt.Errorf("%w: event %q", concordat.ErrInvalid, k)
+			return fmt.Errorf("%w: unknown event %q", concordat.ErrInvalid, k)
 		}
 	}
 	if h.State != HookActive && h.State != HookPaused {
@@ -159,7 +159,7 @@ func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 			return err
 		})
 	}
-	return h, db.fail(err, "create a webhook of %s", h.Account)
+	return h, db.fail(err, "create a webhook for %s", h.Account)
 }
 
 // UpdateHook sets the URL, Title, Kinds and State of the webhook with h's ID and clears its Cause, or fails with concordat.ErrNotFound.

@@ -158,7 +158,7 @@ func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryS
 	}
 	ds, err := engine.Collect(ctx, db.read(), scanDelivery, `SELECT `+deliveryColumns+deliveryTables+`
 		WHERE d.hook = ? AND (? = '' OR d.state = ?) AND d.seq < ? ORDER BY d.seq DESC LIMIT ?`, hook, state, state, before, page(limit))
-	return ds, db.fail(err, "deliveries of %s", hook)
+	return ds, db.fail(err, "list the deliveries of webhook %s", hook)
 }
 
 // Replay selects deliveries to be sent again.
@@ -195,7 +195,7 @@ func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay)
 			append(args, hook, DeliveryPending, r.State, r.State, stamp(r.From), to, max(0, maxWaiting-waiting))...)
 		return err
 	})
-	return n, db.fail(err, "replay deliveries of %s", hook)
+	return n, db.fail(err, "replay the deliveries of webhook %s", hook)
 }
 
 // ForgetDeliveries deletes ended deliveries that were created before the given time or are not among the newest keep of their webhook,
@@ -220,7 +220,7 @@ func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep
 		_, err = c.Exec(ctx, `DELETE FROM hook_event WHERE NOT EXISTS (SELECT 1 FROM hook_delivery d WHERE d.event = hook_event.id)`)
 		return err
 	})
-	return n, db.fail(err, "forget deliveries")
+	return n, db.fail(err, "delete old deliveries")
 }
 
 // DeliveryCounts returns the number of deliveries in each state; it can omit states without deliveries.

@@ -34,12 +34,12 @@ func (db *People) LinkIdentity(ctx context.Context, i Identity) error {
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return linkIdentity(ctx, c, i) })
 	}
-	return db.fail(err, "link %s", i.Account)
+	return db.fail(err, "link account %s", i.Account)
 }
 
 func (i Identity) validate() error {
 	if i.Issuer == "" || i.Subject == "" || len(i.Issuer) > 1000 || len(i.Subject) > 1000 {
-		return fmt.Errorf("%w: want an issuer and a subject of at most 1000 bytes", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the issuer and the subject must have between 1 and 1000 bytes each", concordat.ErrInvalid)
 	}
 	return checkName("account", i.Account)
 }
@@ -98,7 +98,7 @@ func (db *People) Identities(ctx context.Context, account string) ([]Identity, e
 	} else {
 		is, err = engine.Collect(ctx, db.read(), scanIdentity, from+`WHERE account = ?`+order, account)
 	}
-	return is, db.fail(err, "identities of %s", account)
+	return is, db.fail(err, "list the identities of %s", account)
 }
 
 // UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Sessions that were started with the link end too.
@@ -130,7 +130,7 @@ func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expire
 			return err
 		}
 		if n >= maxFlows {
-			return fmt.Errorf("%w: %d are already waiting", concordat.ErrUnavailable, n)
+			return fmt.Errorf("%w: %d attempts are already in progress", concordat.ErrUnavailable, n)
 		}
 		_, err := c.Exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, ?, ?)`, kind, tokenHash(secret), data, stamp(expires))
 		return err

@@ -39,7 +39,7 @@ func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []Docu
 		_, err := c.Exec(ctx, `INSERT INTO intake (id, worker, made, documents) VALUES (?, ?, ?, ?)`, id, worker, stamp(made), jsonText(b))
 		return err
 	})
-	return id, db.fail(err, "begin to take in %d documents", len(rows))
+	return id, db.fail(err, "start adding %d documents", len(rows))
 }
 
 // FinishIntake records the documents like PutDocuments, and ends the intake. If another process has settled the intake in the meantime,
@@ -54,7 +54,7 @@ func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []Documen
 		}
 		return putDocuments(ctx, c, rows)
 	})
-	return db.fail(err, "take in %d documents", len(rows))
+	return db.fail(err, "add %d documents", len(rows))
 }
 
 // ClaimIntake gives an intake a new id, which it returns, so that the worker that started it can no longer finish it. If the intake has
@@ -64,11 +64,11 @@ func (db *Catalogue) ClaimIntake(ctx context.Context, id string) (string, error)
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE intake SET id = ? WHERE id = ?`, claimed, id)
 		if err == nil && n != 1 {
-			err = fmt.Errorf("intake %s has ended: %w", id, ErrLease)
+			err = fmt.Errorf("addition %s has already ended: %w", id, ErrLease)
 		}
 		return err
 	})
-	return claimed, db.fail(err, "claim an intake")
+	return claimed, db.fail(err, "take over an addition of documents")
 }
 
 func endIntake(ctx context.Context, c engine.Conn, id string) error {
@@ -76,20 +76,20 @@ func endIntake(ctx context.Context, c engine.Conn, id string) error {
 	if err != nil || n == 1 {
 		return err
 	}
-	return fmt.Errorf("intake %s has ended: %w", id, ErrLease)
+	return fmt.Errorf("addition %s has already ended: %w", id, ErrLease)
 }
 
 // Intakes returns a worker's unfinished intakes, oldest first.
 func (db *Catalogue) Intakes(ctx context.Context, worker string) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
-	return out, db.fail(err, "intakes of %q", worker)
+	return out, db.fail(err, "list the additions of worker %q", worker)
 }
 
 // IntakesBefore returns the unfinished intakes that any worker started before the given time, oldest first.
 func (db *Catalogue) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`,
 		stamp(before))
-	return out, db.fail(err, "intakes before %s", before.Format(time.DateTime))
+	return out, db.fail(err, "list additions from before %s", before.Format(time.DateTime))
 }
 
 func scanIntake(s engine.Scanner) (x Intake, err error) {
@@ -153,5 +153,5 @@ func (db *Catalogue) WasDeletedAs(ctx context.Context, name string) (bool, error
 func (db *Catalogue) deletedBetween(ctx context.Context, first, end string) (bool, error) {
 	var n int
 	err := db.read().Row(ctx, `SELECT count(*) FROM gone_document WHERE name >= ? AND name <= ?`, first, first+end).Scan(&n)
-	return n > 0, db.fail(err, "look for a deletion")
+	return n > 0, db.fail(err, "check for deleted documents")
 }

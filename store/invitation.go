@@ -93,9 +93,9 @@ func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partne
 		case !i.Used.IsZero() && i.Request == request && i.Site == p.Site:
 			return nil
 		case !i.Used.IsZero():
-			return fmt.Errorf("%w: it was used by %s", concordat.ErrRefused, i.Site)
+			return fmt.Errorf("%w: the invitation has already been used by %s", concordat.ErrRefused, i.Site)
 		case now.After(i.Expires):
-			return fmt.Errorf("%w: it expired at %s", concordat.ErrRefused, i.Expires.Format(time.RFC3339))
+			return fmt.Errorf("%w: the invitation expired at %s", concordat.ErrRefused, i.Expires.Format(time.RFC3339))
 		}
 		p.Invited, p.Grants = true, i.Grants
 		if err := insertPartner(ctx, c, p, now); err != nil {
@@ -112,5 +112,5 @@ func (db *Partners) Redeem(ctx context.Context, hash, request [32]byte, p Partne
 func (db *Partners) OpenInvitations(ctx context.Context) (int, error) {
 	var n int
 	err := db.read().Row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
-	return n, db.fail(err, "open invitations")
+	return n, db.fail(err, "count open invitations")
 }

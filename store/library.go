@@ -49,13 +49,13 @@ func (p Policy) Validate() error {
 	switch p.Forward {
 	case "", "unmatched", "all", "none":
 	default:
-		return fmt.Errorf("%w: forward %q", concordat.ErrInvalid, p.Forward)
+		return fmt.Errorf("%w: unknown value %q for forward", concordat.ErrInvalid, p.Forward)
 	}
 	if p.Meaning != "" && p.Meaning != MeaningOff {
 		return fmt.Errorf("%w: unknown value %q for meaning; want off or an empty value", concordat.ErrInvalid, p.Meaning)
 	}
 	if p.KeepDays < 0 || p.KeepDays > 100_000 {
-		return fmt.Errorf("%w: keep for %d days", concordat.ErrInvalid, p.KeepDays)
+		return fmt.Errorf("%w: the retention period of %d days is out of range", concordat.ErrInvalid, p.KeepDays)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 				return err
 			}
 			if now.Central > 0 && l.Policy.Central <= now.Central && policy != held && policy != string(released) {
-				return fmt.Errorf("%w: its policy comes from version %d of the cluster's settings and is changed there", concordat.ErrRefused,
+				return fmt.Errorf("%w: the policy comes from version %d of the cluster's settings and can be changed only there", concordat.ErrRefused,
 					now.Central)
 			}
 			n, err := c.Exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, cleanText(l.Title), policy, l.ID)
@@ -130,7 +130,7 @@ func encodeLibrary(l Library) (policy string, err error) {
 		return "", err
 	}
 	if _, ok := l.ID.Batch(); ok {
-		return "", fmt.Errorf("%w: a library cannot have the name of a batch: %s", concordat.ErrInvalid, l.ID)
+		return "", fmt.Errorf("%w: names of this form are reserved for batches: %s", concordat.ErrInvalid, l.ID)
 	}
 	if err := l.Policy.Validate(); err != nil {
 		return "", err
@@ -168,7 +168,7 @@ func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) 
 			return err
 		}
 		if l.Documents > 0 {
-			return fmt.Errorf("%w: it contains %d documents", concordat.ErrInvalid, l.Documents)
+			return fmt.Errorf("%w: the library still contains %d documents", concordat.ErrInvalid, l.Documents)
 		}
 		_, err = c.Exec(ctx, `DELETE FROM library WHERE id = ?`, id)
 		return err

@@ -49,12 +49,12 @@ func scanPlatform(s engine.Scanner) (LTIPlatform, error) {
 func (db *LTI) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
 	err := checkName("platform", p.ID)
 	if err == nil && (p.Issuer == "" || p.Client == "") {
-		err = fmt.Errorf("%w: want issuer and client", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: the issuer or the client is missing", concordat.ErrInvalid)
 	}
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return putPlatform(ctx, c, p) })
 	}
-	return db.fail(err, "keep platform %s", p.ID)
+	return db.fail(err, "store platform %s", p.ID)
 }
 
 func putPlatform(ctx context.Context, c engine.Conn, p LTIPlatform) error {
@@ -99,7 +99,7 @@ func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatf
 	ps, err := engine.Collect(ctx, db.read(), scanPlatform,
 		`SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
 		issuer, client, client)
-	return ps, db.fail(err, "platforms of %s", issuer)
+	return ps, db.fail(err, "list the platforms of %s", issuer)
 }
 
 // DeleteLTIPlatform deletes a platform, the choices made there and its requests for checks. The checks remain. If there is no such
@@ -131,7 +131,7 @@ func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, 
 			return err
 		})
 	}
-	return db.fail(err, "keep choices of %s", id)
+	return db.fail(err, "store the settings of %s", id)
 }
 
 // LTIChoices returns the choices for an activity in a context or, failing that, its choices for every context. If there are none, it
@@ -140,7 +140,7 @@ func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]
 	var choices string
 	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
 		ORDER BY CASE WHEN context = '' THEN 1 ELSE 0 END LIMIT 1`, platform, id, context).Scan(&choices)
-	return []byte(choices), db.fail(err, "choices of %s", id)
+	return []byte(choices), db.fail(err, "get the settings of %s", id)
 }
 
 // LTICheck records whose work a check from a learning platform covers.
@@ -167,7 +167,7 @@ func (db *LTI) PutLTICheck(ctx context.Context, k LTICheck) error {
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return putLTICheck(ctx, c, k) })
 	}
-	return db.fail(err, "note check %s", k.Task)
+	return db.fail(err, "record check %s", k.Task)
 }
 
 func putLTICheck(ctx context.Context, c engine.Conn, k LTICheck) error {
@@ -187,5 +187,5 @@ func (db *LTI) LTIChecks(ctx context.Context, platform, deployment, context, lea
 	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,
 		platform, deployment, context, learner, learner, page(limit))
-	return ks, db.fail(err, "checks of a context of %s", platform)
+	return ks, db.fail(err, "list the checks of a course on platform %s", platform)
 }

@@ -147,7 +147,7 @@ func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 			return putLTICheck(ctx, c, LTICheck{a.Task, a.Platform, a.Deployment, a.Context, a.Learner, a.Made})
 		})
 	}
-	return db.fail(err, "keep asset %s", a.ID)
+	return db.fail(err, "store asset %s", a.ID)
 }
 
 // FindLTIAsset returns the record of an asset, or the latest record if several processors have it, or concordat.ErrNotFound. An empty

@@ -36,11 +36,11 @@ func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (i
 			n, err = c.Exec(ctx, `UPDATE keystore SET version = version + 1, content = ? WHERE id = 1 AND version = ?`, content, version)
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: it no longer has version %d", concordat.ErrChanged, version)
+			err = fmt.Errorf("%w: the keystore is no longer at version %d", concordat.ErrChanged, version)
 		}
 		return err
 	})
-	return version + 1, db.fail(err, "put keystore")
+	return version + 1, db.fail(err, "store the keystore")
 }
 
 // DropKeystore removes the keystore from a copy of the store that must not contain keys.
@@ -49,7 +49,7 @@ func (db *DB) DropKeystore(ctx context.Context) error {
 		_, err := c.Exec(ctx, `DELETE FROM keystore`)
 		return err
 	})
-	return db.fail(err, "drop keystore")
+	return db.fail(err, "delete the keystore")
 }
 
 // HoldLeaderTask gives the holder a leader task for d from now. A leader task is work for the site done by one process at a time. If
@@ -76,7 +76,7 @@ func (db *DB) LeaveLeaderTasks(ctx context.Context, holder string) error {
 		_, err := c.Exec(ctx, `DELETE FROM duty WHERE holder = ?`, holder)
 		return err
 	})
-	return db.fail(err, "leader tasks of %s", holder)
+	return db.fail(err, "release the leader tasks of %s", holder)
 }
 
 // Setting returns the value of a setting of the site, or concordat.ErrNotFound.

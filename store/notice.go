@@ -78,7 +78,7 @@ func (db *Partners) Delivered(ctx context.Context, seq int64) error {
 		_, err := c.Exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
 		return err
 	})
-	return db.fail(err, "delivered notice %d", seq)
+	return db.fail(err, "mark notice %d as delivered", seq)
 }
 
 // Undelivered records a failed attempt and when to try again.
@@ -87,7 +87,7 @@ func (db *Partners) Undelivered(ctx context.Context, seq int64, next time.Time, 
 		_, err := c.Exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), cleanText(cause), seq)
 		return err
 	})
-	return db.fail(err, "undelivered notice %d", seq)
+	return db.fail(err, "reschedule notice %d", seq)
 }
 
 // MaxReceived is the maximum number of unprocessed notices stored per partner.
@@ -103,7 +103,7 @@ func (db *Partners) PutReceived(ctx context.Context, partner concordat.SiteID, n
 				return err
 			}
 			if held >= MaxReceived {
-				return fmt.Errorf("%w: %d notices are unread", concordat.ErrUnavailable, held)
+				return fmt.Errorf("%w: %d notices have not been processed yet", concordat.ErrUnavailable, held)
 			}
 			b, err := json.Marshal(n)
 			if err != nil {
@@ -113,7 +113,7 @@ func (db *Partners) PutReceived(ctx context.Context, partner concordat.SiteID, n
 			return err
 		})
 	}
-	return db.fail(err, "notice of %s", partner)
+	return db.fail(err, "receive a notice from %s", partner)
 }
 
 // DropReceived deletes notices up to and including the given number.
@@ -122,7 +122,7 @@ func (db *Partners) DropReceived(ctx context.Context, last int64) error {
 		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, last)
 		return err
 	})
-	return db.fail(err, "forget notices")
+	return db.fail(err, "delete processed notices")
 }
 
 // Inbox returns up to limit notices from partners after the given number, oldest first.
@@ -172,7 +172,7 @@ func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int)
 				return err
 			}
 			if held+len(a.Sentences) > most {
-				return fmt.Errorf("%w: %d sentences are already being watched", concordat.ErrRefused, held)
+				return fmt.Errorf("%w: too many sentences: %d are already being watched", concordat.ErrRefused, held)
 			}
 			_, err = c.Exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (partner, digest) DO UPDATE SET expires = excluded.expires`,
@@ -181,7 +181,7 @@ func (db *Partners) AddStandingAsk(ctx context.Context, x StandingAsk, most int)
 			return err
 		})
 	}
-	return db.fail(err, "standing question of %s", x.Partner)
+	return db.fail(err, "store a standing question from %s", x.Partner)
 }
 
 // StandingAsks returns the questions in an epoch that have not expired, oldest first.
@@ -200,7 +200,7 @@ func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]Stan
 		return x, nil
 	}, `SELECT seq, partner, made, expires, ask FROM standing_ask WHERE federation = ? AND number = ? AND expires > ? ORDER BY seq`,
 		e.Federation, e.Number, stamp(db.now()))
-	return xs, db.fail(err, "standing questions of %s", e)
+	return xs, db.fail(err, "list the standing questions of epoch %s", e)
 }
 
 // DropStandingAsks deletes the questions of a partner's job or, for the zero job, all expired ones.
@@ -210,5 +210,5 @@ func (db *Partners) DropStandingAsks(ctx context.Context, partner concordat.Site
 			partner, hex.EncodeToString(job[:]), stamp(db.now()))
 		return err
 	})
-	return db.fail(err, "drop standing questions of %s", partner)
+	return db.fail(err, "delete standing questions from %s", partner)
 }

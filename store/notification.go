@@ -175,7 +175,7 @@ func (db *Notifications) ListNotifications(ctx context.Context, account string, 
 func (db *Notifications) NotificationAnswers(ctx context.Context, id string) ([]NotificationAnswer, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanReply, `SELECT `+replyColumns+` FROM notification_answer r WHERE r.notification = ?
 		ORDER BY r.seq`, id)
-	return rs, db.fail(err, "answers to notification %s", id)
+	return rs, db.fail(err, "list the answers to notification %s", id)
 }
 
 // ClaimNotification claims, until the lease ends, one notification that needs work: its text is not yet fetched, or its check has ended
@@ -227,7 +227,7 @@ func (db *Notifications) KeepNotification(ctx context.Context, was NotificationS
 			return putReplies(ctx, c, n.ID, answers)
 		})
 	}
-	return db.fail(err, "keep notification %s", n.ID)
+	return db.fail(err, "store notification %s", n.ID)
 }
 
 // ClaimReply claims, until the lease ends, the answer that has been due longest. It returns the answer with its notification or, if none
@@ -297,7 +297,7 @@ func (db *Notifications) ReplayReplies(ctx context.Context, id string, until tim
 			DeliveryPending, stamp(db.now()), stamp(until), id, DeliveryDead)
 		return err
 	})
-	return n, db.fail(err, "replay answers to notification %s", id)
+	return n, db.fail(err, "replay the answers to notification %s", id)
 }
 
 // ForgetNotifications deletes notifications received before the given time, with their answers, and returns their number. It deletes
@@ -309,5 +309,5 @@ func (db *Notifications) ForgetNotifications(ctx context.Context, before time.Ti
 			NotificationFetching, NotificationChecking, DeliveryPending)
 		return err
 	})
-	return n, db.fail(err, "forget notifications")
+	return n, db.fail(err, "delete old notifications")
 }

@@ -74,7 +74,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 		return err
 	}
 	if len(x.Card) == 0 || len(x.Card) > maxCard || x.Serial > math.MaxInt64 {
-		return fmt.Errorf("%w: card with %d bytes and serial %d", concordat.ErrInvalid, len(x.Card), x.Serial)
+		return fmt.Errorf("%w: the size or the serial number of the card is out of range (%d bytes, serial %d)", concordat.ErrInvalid, len(x.Card), x.Serial)
 	}
 	last, err := scanCard(c.Row(ctx, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC LIMIT 1`, x.Site))
 	switch {
@@ -85,7 +85,7 @@ func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 		return nil
 	case last.Serial >= x.Serial:
 		// This is a rollback. Callers refuse it earlier, but two callers may have raced.
-		return fmt.Errorf("%w: card with serial %d, but the site already has a card with serial %d", concordat.ErrExists, x.Serial, last.Serial)
+		return fmt.Errorf("%w: the card has serial number %d, but the site already has a card with serial number %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
 	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err
@@ -103,7 +103,7 @@ func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial u
 // Cards returns all cards of a site, newest first.
 func (db *Partners) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard, error) {
 	cs, err := engine.Collect(ctx, db.read(), scanCard, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC`, site)
-	return cs, db.fail(err, "cards of %s", site)
+	return cs, db.fail(err, "list the cards of %s", site)
 }
 
 // CardSites returns the sites with cards here, including this one.
@@ -112,7 +112,7 @@ func (db *Partners) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
 		var site concordat.SiteID
 		return site, s.Scan(&site)
 	}, `SELECT DISTINCT site FROM card ORDER BY site`)
-	return ss, db.fail(err, "sites of cards")
+	return ss, db.fail(err, "list sites that have cards")
 }
 
 const partnerColumns = `partner.site, state, name, invited, words, grants, policy, made, confirmed, revoked, card.serial, card.card`
@@ -152,7 +152,7 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 		policy = json.RawMessage("null")
 	}
 	if !json.Valid(policy) {
-		return fmt.Errorf("%w: policy is not JSON", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the policy is not valid JSON", concordat.ErrInvalid)
 	}
 	if err := putCard(ctx, c, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, 
 		if err := c.Row(ctx, `SELECT state FROM partner WHERE site = ?`, site).Scan(&is); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: it is %s, not %s", concordat.ErrInvalid, is, from)
+		return fmt.Errorf("%w: the state of the partner is %s, not %s", concordat.ErrInvalid, is, from)
 	})
 	return db.fail(err, "partner %s", site)
 }

@@ -50,7 +50,7 @@ func (a Account) validate() error {
 	switch a.Role {
 	case RoleAdministrator, RoleOfficer, RoleSubmitter, RoleAuditor:
 	default:
-		return fmt.Errorf("%w: role %q", concordat.ErrInvalid, a.Role)
+		return fmt.Errorf("%w: unknown role %q", concordat.ErrInvalid, a.Role)
 	}
 	return checkName("account", a.Name)
 }
@@ -185,7 +185,7 @@ func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 			strings.Join(t.Origins, " "))
 		return err
 	})
-	return db.fail(err, "keep a token")
+	return db.fail(err, "store a token")
 }
 
 // Token returns the token with that secret and purpose, or concordat.ErrNotFound if there is none or it has expired.
@@ -219,7 +219,7 @@ func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]Toke
 		return t, err
 	}, `SELECT `+tokenColumns+` FROM token WHERE account = ? AND purpose = ? AND expires > ? ORDER BY made DESC, hash`, account, p,
 		stamp(db.now()))
-	return ids, ts, db.fail(err, "tokens of %s", account)
+	return ids, ts, db.fail(err, "list the tokens of %s", account)
 }
 
 // RevokeToken deletes an account's token with the given TokenID; if it does not exist, that is not an error.
@@ -257,7 +257,7 @@ func (db *People) BeginOnce(ctx context.Context, account, key, request string) (
 		case err != nil:
 			return err
 		case before != request:
-			return fmt.Errorf("%w: the key was used for another request", concordat.ErrInvalid)
+			return fmt.Errorf("%w: the key has already been used for a different request", concordat.ErrInvalid)
 		case answer == "":
 			return fmt.Errorf("%w: the first request with this key is still running", concordat.ErrUnavailable)
 		}
@@ -290,7 +290,7 @@ func (db *People) DeleteToken(ctx context.Context, secret string) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
 		return err
 	})
-	return db.fail(err, "forget a token")
+	return db.fail(err, "delete a token")
 }
 
 // JoinAccount uses up a token of PurposeJoin and sets the password of its account, in one transaction. The account is signed out
@@ -328,7 +328,7 @@ func (db *People) FirstAccount(ctx context.Context, secret string, a Account) er
 				return err
 			}
 			if n == 0 {
-				return fmt.Errorf("%w: the link was used or has expired", concordat.ErrNotFound)
+				return fmt.Errorf("%w: the link has already been used or has expired", concordat.ErrNotFound)
 			}
 			if err := c.Row(ctx, `SELECT COUNT(*) FROM account`).Scan(&n); err != nil {
 				return err
@@ -339,5 +339,5 @@ func (db *People) FirstAccount(ctx context.Context, secret string, a Account) er
 			return insertAccount(ctx, c, a)
 		})
 	}
-	return db.fail(err, "first account %s", a.Name)
+	return db.fail(err, "create the first account, %s", a.Name)
 }

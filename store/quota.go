@@ -51,7 +51,7 @@ func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {
 			if x.Amount < 0 {
-				return fmt.Errorf("%w: the amount is %d", concordat.ErrInvalid, x.Amount)
+				return fmt.Errorf("%w: the amount must not be negative, but is %d", concordat.ErrInvalid, x.Amount)
 			}
 			if err := charge(ctx, c, db.now(), x); err != nil {
 				return err
@@ -102,5 +102,5 @@ func (db *People) ForgetQuota(ctx context.Context, before time.Time) error {
 		_, err := c.Exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
 	})
-	return db.fail(err, "forget what was submitted")
+	return db.fail(err, "delete old quota records")
 }

@@ -46,9 +46,9 @@ func (db *Alerts) PutRecheck(ctx context.Context, r Recheck) error {
 	switch {
 	case err != nil:
 	case r.Kind != RecheckCheck && r.Kind != RecheckBatch:
-		err = fmt.Errorf("%w: kind %q", concordat.ErrInvalid, r.Kind)
+		err = fmt.Errorf("%w: unknown kind %q", concordat.ErrInvalid, r.Kind)
 	case r.Every < 0:
-		err = fmt.Errorf("%w: every %d days", concordat.ErrInvalid, r.Every)
+		err = fmt.Errorf("%w: the interval must not be negative, but is %d days", concordat.ErrInvalid, r.Every)
 	default:
 		err = db.write(ctx, func(c engine.Conn) error {
 			_, err := c.Exec(ctx, `INSERT INTO recheck (`+recheckColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

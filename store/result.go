@@ -60,7 +60,7 @@ func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results [
 
 func checkResult(r Result) error {
 	if math.IsNaN(r.Similarity) || r.Similarity < 0 || r.Similarity > 1 {
-		return fmt.Errorf("%w: similarity %v", concordat.ErrInvalid, r.Similarity)
+		return fmt.Errorf("%w: the similarity %v is out of range", concordat.ErrInvalid, r.Similarity)
 	}
 	if err := checkName("site", r.Source.Site); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (db *Checks) PutScore(ctx context.Context, id concordat.TaskID, s Score) er
 			id, s.Revision, s.Rules, s.Measured, s.Covered, s.Flags, s.Leads)
 		return err
 	})
-	return db.fail(err, "score of task %s", id)
+	return db.fail(err, "get the score of task %s", id)
 }
 
 // Scores returns the scores of those tasks whose findings have not changed since the score was computed. At most 500 can be requested at
@@ -115,5 +115,5 @@ func (db *Checks) Scores(ctx context.Context, ids []concordat.TaskID) (map[conco
 	for _, r := range rows {
 		out[r.id] = r.Score
 	}
-	return out, db.fail(err, "scores of %d tasks", len(ids))
+	return out, db.fail(err, "get the scores of %d tasks", len(ids))
 }

@@ -67,7 +67,7 @@ func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after c
 func (db *Retention) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE expires > 0 AND expires <= ? ORDER BY library, document LIMIT ?`, stamp(at), page(limit))
-	return ts, db.fail(err, "expired documents")
+	return ts, db.fail(err, "list expired documents")
 }
 
 // OldDocuments returns up to limit documents of a library added before the given time, ordered by id.
@@ -75,7 +75,7 @@ func (db *Retention) OldDocuments(ctx context.Context, lib concordat.LibraryID, 
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
 		lib, stamp(before), page(limit))
-	return ds, db.fail(err, "old documents of %s", lib)
+	return ds, db.fail(err, "list old documents of %s", lib)
 }
 
 // EndedTasks returns up to limit tasks that ended before the given time, in order of creation, starting after the one with Seq after.
@@ -92,7 +92,7 @@ func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.T
 		var id concordat.TaskID
 		return id, s.Scan(&id)
 	}, `SELECT DISTINCT task FROM result WHERE site = ? AND library = ? AND document = ? ORDER BY task`, r.Site, r.Library, r.Document)
-	return ids, db.fail(err, "tasks that cite %s", r)
+	return ids, db.fail(err, "list tasks that cite %s", r)
 }
 
 // SetRequest replaces the request of a task that has ended, for example with a smaller one, and stops keeping the task's file. If the
@@ -111,15 +111,15 @@ func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, reques
 		if err := c.Row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: it has not ended", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the task has not ended yet", concordat.ErrInvalid)
 	})
-	return db.fail(err, "request of task %s", id)
+	return db.fail(err, "change the request of task %s", id)
 }
 
 // Originals returns the files that a task needs.
 func (db *Retention) Originals(ctx context.Context, id concordat.TaskID) ([]string, error) {
 	hs, err := engine.Collect(ctx, db.read(), scanString, `SELECT hash FROM original WHERE task = ? ORDER BY hash`, id)
-	return hs, db.fail(err, "files of task %s", id)
+	return hs, db.fail(err, "list the files of task %s", id)
 }
 
 func scanString(s engine.Scanner) (string, error) {
@@ -223,7 +223,7 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 		}
 		return nil
 	})
-	return alerts, answers, db.fail(err, "forget traces of %d documents of %s", len(ids), lib)
+	return alerts, answers, db.fail(err, "delete the traces of %d documents of %s", len(ids), lib)
 }
 
 // Erasure is a requested deletion.
@@ -260,7 +260,7 @@ func scanErasure(s engine.Scanner) (Erasure, error) {
 func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	err := checkName("erasure", e.ID)
 	if err == nil && !json.Valid(e.Target) {
-		err = fmt.Errorf("%w: target is not JSON", concordat.ErrInvalid)
+		err = fmt.Errorf("%w: the target is not valid JSON", concordat.ErrInvalid)
 	}
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -269,7 +269,7 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 			return err
 		})
 	}
-	return db.fail(err, "ask for deletion %s", e.ID)
+	return db.fail(err, "request deletion %s", e.ID)
 }
 
 // StepErasure records the progress of a deletion. After the state is past asked, the target is removed, since it can name deleted data.

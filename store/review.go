@@ -60,13 +60,13 @@ func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Rev
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff, ReviewAssign, ReviewDue, ReviewLibrary:
 	default:
-		return r, db.fail(fmt.Errorf("%w: review of kind %q", concordat.ErrInvalid, r.Kind), "review %s", id)
+		return r, db.fail(fmt.Errorf("%w: unknown kind of review %q", concordat.ErrInvalid, r.Kind), "review %s", id)
 	}
 	if r.Data == nil {
 		r.Data = json.RawMessage("null")
 	}
 	if !json.Valid(r.Data) {
-		return r, db.fail(fmt.Errorf("%w: the data is not JSON", concordat.ErrInvalid), "review %s", id)
+		return r, db.fail(fmt.Errorf("%w: the data is not valid JSON", concordat.ErrInvalid), "review %s", id)
 	}
 	r.Text, r.At = cleanText(r.Text), instant(stamp(r.At))
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -79,7 +79,7 @@ func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Rev
 			return err
 		}
 		if changes != AnyRules && n != changes {
-			return fmt.Errorf("%w: the rules have revision %d, not %d", concordat.ErrChanged, n, changes)
+			return fmt.Errorf("%w: the rules are at revision %d, not %d", concordat.ErrChanged, n, changes)
 		}
 		return insertReview(ctx, c, id, &r)
 	})
@@ -111,7 +111,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 			return err
 		}
 		if author != r.By {
-			return fmt.Errorf("%w: the comment is by %s", concordat.ErrRefused, author)
+			return fmt.Errorf("%w: the comment was written by %s", concordat.ErrRefused, author)
 		}
 		if err := insertReview(ctx, c, id, &r); err != nil { // comes first, so that numbers are not reused
 			return err
@@ -130,5 +130,5 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 // Reviews returns the reviews of a task, oldest first. If the task does not exist, it returns none.
 func (db *Checks) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
-	return rs, db.fail(err, "reviews of %s", id)
+	return rs, db.fail(err, "list the reviews of %s", id)
 }

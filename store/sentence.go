@@ -64,7 +64,7 @@ func (db *Checks) PutSentenceVectors(ctx context.Context, vectors []concordat.Se
 		_, err := c.Exec(ctx, `DELETE FROM sentence_vector WHERE seq <= (SELECT MAX(seq) FROM sentence_vector) - ?`, most)
 		return err
 	})
-	return db.fail(err, "keep %d vectors", len(vectors))
+	return db.fail(err, "store %d vectors", len(vectors))
 }
 
 // maxDigests is the maximum number of vectors per request.
@@ -84,14 +84,14 @@ func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[
 		}, `SELECT digest, vector FROM sentence_vector WHERE digest IN (?`+strings.Repeat(`, ?`, len(part)-1)+`)`, args...)
 		for _, r := range rows {
 			if err == nil && (len(r.digest) != sha256.Size || len(r.vector)%2 != 0) {
-				err = fmt.Errorf("%w: the digest has %d bytes and the vector %d", concordat.ErrCorrupt, len(r.digest), len(r.vector))
+				err = fmt.Errorf("%w: the length of a digest (%d bytes) or of its vector (%d bytes) is wrong", concordat.ErrCorrupt, len(r.digest), len(r.vector))
 			}
 			if err == nil {
 				out[[32]byte(r.digest)] = unpackVector(r.vector)
 			}
 		}
 		if err != nil {
-			return nil, db.fail(err, "vectors of %d sentences", len(digests))
+			return nil, db.fail(err, "get the vectors of %d sentences", len(digests))
 		}
 	}
 	return out, nil

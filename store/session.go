@@ -26,7 +26,7 @@ func (db *People) UseSession(ctx context.Context, secret string, idle time.Durat
 		last = t.Made
 	}
 	if idle > 0 && now.Sub(last) > idle {
-		return Token{}, db.fail(fmt.Errorf("%w: not used since %s", concordat.ErrNotFound, last.UTC().Format(time.RFC3339)), "session")
+		return Token{}, db.fail(fmt.Errorf("%w: the session has not been used since %s", concordat.ErrNotFound, last.UTC().Format(time.RFC3339)), "session")
 	}
 	if now.Sub(last) < sessionGrain {
 		return t, nil
@@ -63,7 +63,7 @@ func (db *People) SetPassword(ctx context.Context, account, password string) err
 		_, err = c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose IN (?, ?)`, account, PurposeSession, PurposeJoin)
 		return err
 	})
-	return db.fail(err, "password of %s", account)
+	return db.fail(err, "set the password of %s", account)
 }
 
 // DeleteUnjoined deletes public accounts without a password or a link to a provider that were created before the given time, so that no
@@ -79,7 +79,7 @@ func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, er
 		n, err = c.Exec(ctx, `DELETE FROM account WHERE `+those, stamp(before))
 		return err
 	})
-	return int(n), db.fail(err, "forget unused accounts")
+	return int(n), db.fail(err, "delete unused accounts")
 }
 
 // OpenTasks counts an owner's unfinished tasks, and the unfinished tasks of all public accounts together.
@@ -88,7 +88,7 @@ func (db *People) OpenTasks(ctx context.Context, owner string) (own, public int,
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner = ?),
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner IN (SELECT name FROM account WHERE public = 1))`,
 		concordat.TaskQueued, concordat.TaskRunning, owner, concordat.TaskQueued, concordat.TaskRunning).Scan(&own, &public)
-	return own, public, db.fail(err, "open tasks of %s", owner)
+	return own, public, db.fail(err, "count the open tasks of %s", owner)
 }
 
 // PublicAccounts counts the public accounts.

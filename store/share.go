@@ -127,17 +127,17 @@ func (r ShareRule) Validate() error {
 	}
 	switch {
 	case !known:
-		return fmt.Errorf("%w: level %q", concordat.ErrInvalid, r.Level)
+		return fmt.Errorf("%w: unknown level %q", concordat.ErrInvalid, r.Level)
 	case r.Outline != "" && r.Outline != concordat.OutlineWords && r.Outline != concordat.OutlineFingerprints:
-		return fmt.Errorf("%w: outline %q", concordat.ErrInvalid, r.Outline)
+		return fmt.Errorf("%w: unknown kind of outline %q", concordat.ErrInvalid, r.Outline)
 	case r.Closeness < 0 || r.Closeness > concordat.Bits:
-		return fmt.Errorf("%w: closeness of %d bits, want 0 to %d", concordat.ErrInvalid, r.Closeness, concordat.Bits)
+		return fmt.Errorf("%w: the closeness is %d bits, want 0 to %d", concordat.ErrInvalid, r.Closeness, concordat.Bits)
 	case r.Matches < 0:
-		return fmt.Errorf("%w: the minimum is %d matches", concordat.ErrInvalid, r.Matches)
+		return fmt.Errorf("%w: the minimum number of matches must not be negative, but is %d", concordat.ErrInvalid, r.Matches)
 	case r.Approval < 0:
-		return fmt.Errorf("%w: the time for approval is %s", concordat.ErrInvalid, r.Approval)
+		return fmt.Errorf("%w: the time for approval must not be negative, but is %s", concordat.ErrInvalid, r.Approval)
 	case !r.Embargo.IsZero() && !r.Expires.IsZero() && !r.Embargo.Before(r.Expires):
-		return fmt.Errorf("%w: the embargo ends after the share expires", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the embargo must end before the share expires", concordat.ErrInvalid)
 	}
 	for _, p := range r.Purposes {
 		if err := checkName("purpose", p); err != nil {
@@ -161,7 +161,7 @@ func scanShare(s engine.Scanner) (Share, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(rule)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&x.Rule); err != nil {
-		return Share{}, fmt.Errorf("%w: rule of %s for %s: %w", concordat.ErrCorrupt, x.Library, x.Partner, err)
+		return Share{}, fmt.Errorf("%w: cannot decode the rule of library %s for partner %s: %w", concordat.ErrCorrupt, x.Library, x.Partner, err)
 	}
 	return x, nil
 }
@@ -215,5 +215,5 @@ func (db *Answers) DeleteShare(ctx context.Context, lib concordat.LibraryID, par
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `DELETE FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	})
-	return db.fail(err, "unshare %s with %s", lib, partner)
+	return db.fail(err, "stop sharing %s with %s", lib, partner)
 }

@@ -155,14 +155,14 @@ func (db *Cases) List(ctx context.Context, open bool, before int64, limit int) (
 func (db *Cases) Waiting(ctx context.Context, after int64, limit int) ([]SharedCase, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		CaseWait, after, page(limit))
-	return xs, db.fail(err, "cases that wait")
+	return xs, db.fail(err, "list waiting cases")
 }
 
 // ToDo returns up to limit cases with work that can be done now, oldest first.
 func (db *Cases) ToDo(ctx context.Context, limit int) ([]SharedCase, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanCase, `SELECT `+caseColumns+` FROM shared_case WHERE work <> '' AND work <> ? ORDER BY seq LIMIT ?`,
 		CaseWait, page(limit))
-	return xs, db.fail(err, "cases with work")
+	return xs, db.fail(err, "list cases with pending work")
 }
 
 // Keep stores both sides' positions in a case, its erasure and its work, and notifies webhooks of the side that acted: own or partner. If
@@ -194,14 +194,14 @@ func (db *Cases) Keep(ctx context.Context, was, x SharedCase, moved string) erro
 		}
 		return db.announce(ctx, c, EventCaseChanged, "", caseEvent{x.ID.String(), x.State, x.Partner, moved})
 	})
-	return db.fail(err, "keep case %s", x.ID)
+	return db.fail(err, "store case %s", x.ID)
 }
 
 // StandingSentences returns the number of standing sentences in a partner's question.
 func (db *Partners) StandingSentences(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND job = ?`, partner,
 		hex.EncodeToString(job[:])).Scan(&n)
-	return n, db.fail(err, "standing sentences of %s", partner)
+	return n, db.fail(err, "count the sentences watched for %s", partner)
 }
 
 // Requests returns the requests for passages of a case's document, oldest first.

@@ -124,7 +124,7 @@ const longestList = 10_000
 // since a text that shares least of n grams has at least one of any n-least+1. each ends the search by returning false.
 func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {
-		return db.fail(fmt.Errorf("%w: %d of %d grams", concordat.ErrInvalid, least, len(grams)), "search short texts")
+		return db.fail(fmt.Errorf("%w: cannot require %d matches among %d grams", concordat.ErrInvalid, least, len(grams)), "search short texts")
 	}
 	err := func() error {
 		c := db.read()
@@ -221,7 +221,7 @@ func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []co
 		err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?) AS holding`,
 			text).Scan(&documents)
 	}
-	return places, documents, db.fail(err, "places of short text %d", text)
+	return places, documents, db.fail(err, "list the places of short text %d", text)
 }
 
 // ShortUnknown returns the number of documents in the libraries whose short pieces are not recorded, because an earlier version added
@@ -244,10 +244,10 @@ func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.Lib
 func checkShort(pieces []ShortPiece) error {
 	for _, p := range pieces {
 		if len(p.Letters) > maxName || len(p.Text) > maxName || len(p.Grams) > maxName {
-			return fmt.Errorf("short piece of %d bytes: %w: want at most %d", len(p.Text), concordat.ErrInvalid, maxName)
+			return fmt.Errorf("a short piece has %d bytes: %w: at most %d are allowed", len(p.Text), concordat.ErrInvalid, maxName)
 		}
 		if p.Letters == "" || len(p.Grams) == 0 {
-			return errors.Join(concordat.ErrInvalid, errors.New("an empty short piece"))
+			return errors.Join(concordat.ErrInvalid, errors.New("a short piece is empty"))
 		}
 	}
 	return nil

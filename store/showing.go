@@ -85,7 +85,7 @@ func (db *Asks) Show(ctx context.Context, xs ...Showing) error {
 		}
 		return nil
 	})
-	return db.fail(err, "show to %s", xs[0].Partner)
+	return db.fail(err, "record what was shown to %s", xs[0].Partner)
 }
 
 // mayShow fails with concordat.ErrRefused if the partner has the other sketch of the text or document.
@@ -109,14 +109,14 @@ func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%w: %s already has %s from this text", concordat.ErrRefused, x.Partner, other)
+	return fmt.Errorf("%w: partner %s has already received %s of this text", concordat.ErrRefused, x.Partner, other)
 }
 
 // Showings returns up to limit showings to a partner, latest first.
 func (db *Asks) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
 		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
-	return xs, db.fail(err, "showings to %s", partner)
+	return xs, db.fail(err, "list what was shown to %s", partner)
 }
 
 // ShowingSum is the total of showings with one form and library.
@@ -141,7 +141,7 @@ func (db *Asks) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]Sh
 		return x, err
 	}, `SELECT form, library, count(DISTINCT hash), sum(times), sum(sentences), sum(characters), min(first), max(last)
 		FROM showing WHERE partner = ? GROUP BY library, form ORDER BY library, form`, partner)
-	return xs, db.fail(err, "showings to %s", partner)
+	return xs, db.fail(err, "list what was shown to %s", partner)
 }
 
 // Outlined identifies a document whose outline is sent to a partner.
@@ -183,7 +183,7 @@ func (db *Asks) Outline(ctx context.Context, x Outlined, since time.Time, most i
 		}
 		return nil
 	})
-	return shown, db.fail(err, "outline of %s for %s", x.Document, x.Partner)
+	return shown, db.fail(err, "record the outline of %s for %s", x.Document, x.Partner)
 }
 
 // ForgetOutlined deletes units sent before the given time.
@@ -192,7 +192,7 @@ func (db *Asks) ForgetOutlined(ctx context.Context, before time.Time) error {
 		_, err := c.Exec(ctx, `DELETE FROM outlined WHERE made < ?`, stamp(before))
 		return err
 	})
-	return db.fail(err, "forget outlines")
+	return db.fail(err, "delete old outlines")
 }
 
 // Part is a minimum part of a library: one in every Of documents, and at least Least documents.
@@ -202,7 +202,7 @@ type Part struct{ Of, Least int }
 // part told of a library, or been sent outlines of part outlined.
 func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
 	if told.Of <= 0 || outlined.Of <= 0 {
-		return nil, fmt.Errorf("%w: the denominators of the shares are %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)
+		return nil, fmt.Errorf("%w: the denominators of the shares must be positive, but are %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)
 	}
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
 		a.Kind = AlarmLibrary
@@ -214,5 +214,5 @@ func (db *Asks) MuchShown(ctx context.Context, since time.Time, told, outlined P
 			HAVING count(DISTINCT document) >= ?
 				AND count(DISTINCT document) * ? >= (SELECT count(*) FROM document d WHERE d.library = outlined.library)
 		ORDER BY partner, library`, FormMatches, stamp(since), told.Least, told.Of, stamp(since), outlined.Least, outlined.Of)
-	return as, db.fail(err, "what partners were shown of libraries")
+	return as, db.fail(err, "list partners that were shown much of a library")
 }

@@ -53,7 +53,7 @@ func (db *Answers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for i, x := range xs {
 			if x.Amount < 0 {
-				return fmt.Errorf("%w: the amount is %d", concordat.ErrInvalid, x.Amount)
+				return fmt.Errorf("%w: the amount must not be negative, but is %d", concordat.ErrInvalid, x.Amount)
 			}
 			var err error
 			if left[i], err = spend(ctx, c, now, x); err != nil {
@@ -138,7 +138,7 @@ func (db *Answers) ForgetSpent(ctx context.Context, before time.Time) error {
 		_, err := c.Exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
 	})
-	return db.fail(err, "forget what was spent")
+	return db.fail(err, "delete old limit records")
 }
 
 // TakeMessage reports whether a partner's message is new. The message is remembered until the given time.
@@ -156,5 +156,5 @@ func (db *Answers) TakeMessage(ctx context.Context, partner concordat.SiteID, me
 			return err
 		})
 	}
-	return first, db.fail(err, "message of %s", partner)
+	return first, db.fail(err, "record a message from %s", partner)
 }

@@ -176,7 +176,7 @@ func testNewerSchema(t *testing.T, path string) {
 	before, _ := os.ReadFile(path) // a database has no file to read
 	_, err := store.Open(t.Context(), path)
 	wantErr(t, err, concordat.ErrInvalid)
-	if !strings.Contains(err.Error(), "4711") || !strings.Contains(err.Error(), "knows versions up to ") ||
+	if !strings.Contains(err.Error(), "4711") || !strings.Contains(err.Error(), "supports only versions up to ") ||
 		!strings.Contains(err.Error(), "restore a backup made before the upgrade") {
 		t.Errorf("got %q, want both versions named", err)
 	}

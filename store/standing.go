@@ -46,7 +46,7 @@ func (db *Alerts) EndStanding(ctx context.Context, task concordat.TaskID) error 
 func (db *Alerts) StandingTasks(ctx context.Context) ([]concordat.TaskID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 		`SELECT task FROM standing ORDER BY task`)
-	return ids, db.fail(err, "standing checks")
+	return ids, db.fail(err, "list standing checks")
 }
 
 // StandingSince returns the time since which later documents are compared with a check, or concordat.ErrNotFound.
@@ -264,7 +264,7 @@ func (db *Alerts) Alert(ctx context.Context, seq int64) (Alert, error) {
 // UnreadAlerts returns the number of unread alerts, up to most.
 func (db *Alerts) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS unread`, most).Scan(&n)
-	return n, db.fail(err, "unread alerts")
+	return n, db.fail(err, "count unread alerts")
 }
 
 // AlertChange is an action on an alert.
@@ -304,7 +304,7 @@ func (db *Alerts) ChangeAlert(ctx context.Context, seq int64, change AlertChange
 				err = set(`handled_by = '', handled_at = 0`)
 			}
 		default:
-			err = fmt.Errorf("%w: change %q", concordat.ErrInvalid, change)
+			err = fmt.Errorf("%w: unknown change %q", concordat.ErrInvalid, change)
 		}
 		return err
 	})
@@ -317,7 +317,7 @@ func (db *Alerts) ForgetAlerts(ctx context.Context, before time.Time) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ? AND at < ?`, AlertTold, stamp(before))
 		return err
 	})
-	return db.fail(err, "forget alerts")
+	return db.fail(err, "delete old alerts")
 }
 
 // packSentences encodes the fingerprint, the gate and, like packSpans, the span of each sentence. unpackSentences is its inverse.
@@ -346,11 +346,11 @@ func unpackSentences(b []byte) ([]concordat.Sentence, error) {
 		b = b[concordat.FingerprintBytes+1:]
 		start, n := binary.Uvarint(b)
 		if n <= 0 || start > maxOffset {
-			return nil, fmt.Errorf("%w: a sentence has no valid place", concordat.ErrCorrupt)
+			return nil, fmt.Errorf("%w: the position of a sentence is not valid", concordat.ErrCorrupt)
 		}
 		length, m := binary.Uvarint(b[n:])
 		if m <= 0 || length > maxOffset {
-			return nil, fmt.Errorf("%w: a sentence has no valid place", concordat.ErrCorrupt)
+			return nil, fmt.Errorf("%w: the length of a sentence is not valid", concordat.ErrCorrupt)
 		}
 		s.Span = concordat.Span{Start: int(start), End: int(start + length)}
 		b = b[n+m:]

@@ -175,7 +175,7 @@ const turnOrder = `running, began, first`
 
 func checkClaim(worker string, lease time.Duration) error {
 	if lease <= 0 {
-		return fmt.Errorf("%w: lease of %s", concordat.ErrInvalid, lease)
+		return fmt.Errorf("%w: the lease must be positive, but is %s", concordat.ErrInvalid, lease)
 	}
 	return checkName("worker", worker)
 }
@@ -344,13 +344,13 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 		(SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
 		concordat.TaskQueued, t.Owner, t.Seq, concordat.TaskRunning).Scan(&before, &running)
 	if err != nil {
-		return 0, 0, db.fail(err, "tasks before %s", t.ID)
+		return 0, 0, db.fail(err, "count tasks before %s", t.ID)
 	}
 	turns, err := engine.Collect(ctx, read, func(s engine.Scanner) (x turn, err error) {
 		return x, s.Scan(&x.owner, &x.n, &x.first, &x.running, &x.began)
 	}, `SELECT owner, n, first, running, began FROM `+t.lane().turns()+` ORDER BY `+turnOrder, concordat.TaskQueued, concordat.TaskRunning)
 	if err != nil {
-		return 0, 0, db.fail(err, "tasks before %s", t.ID)
+		return 0, 0, db.fail(err, "count tasks before %s", t.ID)
 	}
 	all, each := before, before+1 // an owner before t's has one more turn than an owner after it
 	for _, x := range turns {

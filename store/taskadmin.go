@@ -42,7 +42,7 @@ func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 		if err := c.Row(ctx, `SELECT state FROM task WHERE id = ?`, id).Scan(&state); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: it is %s", concordat.ErrChanged, state)
+		return fmt.Errorf("%w: the state of the task is %s", concordat.ErrChanged, state)
 	})
 	return db.fail(err, "retry task %s", id)
 }
@@ -51,7 +51,7 @@ func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 func (db *Checks) OldestQueued(ctx context.Context) (time.Time, error) {
 	var made int64
 	err := db.read().Row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
-	return instant(made), db.fail(err, "oldest queued task")
+	return instant(made), db.fail(err, "find the oldest queued task")
 }
 
 // PutTaskProgress records the progress of a task. If the task does not exist, that is not an error.
@@ -145,7 +145,7 @@ func (f TaskFilter) condition() (where string, args []any, err error) {
 	if f.Stage != "" {
 		condition, ok := caseStages[f.Stage]
 		if !ok {
-			return "", nil, fmt.Errorf("%w: stage %q", concordat.ErrInvalid, f.Stage)
+			return "", nil, fmt.Errorf("%w: unknown stage %q", concordat.ErrInvalid, f.Stage)
 		}
 		add(condition)
 	}

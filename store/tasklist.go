@@ -76,7 +76,7 @@ func (o TaskOrder) inSQL(f TaskFilter) (string, error) {
 			WHEN state IN ('running', 'queued') THEN 3 WHEN ` + caseStages[StageDecided] + ` THEN 4 WHEN ` + caseStages[StageSigned] +
 			` THEN 5 ELSE 6 END, seq DESC`, nil
 	}
-	return "", fmt.Errorf("%w: order %q", concordat.ErrInvalid, string(o))
+	return "", fmt.Errorf("%w: unknown order %q", concordat.ErrInvalid, string(o))
 }
 
 // ListTasks returns up to limit tasks that match the filter, in the given order and starting at the given index, and the total number of
@@ -113,7 +113,7 @@ func (db *Batches) SumBatches(ctx context.Context, ids []string) (map[string]Gro
 	out, err := db.sumGroups(ctx, ids, `SELECT m.batch, COUNT(*), 0, COALESCE(MAX(m.share), 0), COUNT(CASE WHEN s.flags > 0 THEN 1 END),
 		CAST(COALESCE(SUM(s.leads), 0) AS BIGINT) FROM batch_member m LEFT JOIN score s ON s.task = m.task
 		WHERE m.reason = '' AND m.batch IN (?%s) GROUP BY m.batch`)
-	return out, db.fail(err, "sum up batches")
+	return out, db.fail(err, "add up the results of batches")
 }
 
 // SumArchives summarises the checks of archives, given the IDs of the checks that were split into them, at most 500 at once.
@@ -123,7 +123,7 @@ func (db *Batches) SumArchives(ctx context.Context, ids []string) (map[string]Gr
 		COUNT(CASE WHEN s.flags > 0 THEN 1 END), CAST(COALESCE(SUM(s.leads), 0) AS BIGINT) FROM task LEFT JOIN score s ON s.task = task.id
 		WHERE length(task.id) > %d AND substr(task.id, 1, %d) IN (?%%s) GROUP BY substr(task.id, 1, %d)`,
 		taskLetters, taskLetters, taskLetters, taskLetters))
-	return out, db.fail(err, "sum up archives")
+	return out, db.fail(err, "add up the results of archives")
 }
 
 // sumGroups collects the sums returned by a statement for IDs. The verb %s in the statement is replaced with the placeholders of all IDs

@@ -30,7 +30,7 @@ const (
 func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)
 	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {
-		err = fmt.Errorf("%w: %d bytes, want 1 to %d", concordat.ErrInvalid, len(t.Text), MaxTemplate)
+		err = fmt.Errorf("%w: the template has %d bytes, want 1 to %d", concordat.ErrInvalid, len(t.Text), MaxTemplate)
 	}
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -56,7 +56,7 @@ func (db *Catalogue) Templates(ctx context.Context, lib concordat.LibraryID) ([]
 		t.Added = instant(added)
 		return t, err
 	}, `SELECT library, name, text, added, counts FROM template WHERE library = ? ORDER BY name`, lib)
-	return ts, db.fail(err, "templates of %s", lib)
+	return ts, db.fail(err, "list the templates of %s", lib)
 }
 
 // DeleteTemplate deletes a template, or fails with concordat.ErrNotFound.

@@ -40,11 +40,11 @@ func cleanText(s string) string {
 func checkName[S ~string](what string, s S) error {
 	switch {
 	case s == "":
-		return fmt.Errorf("%w: empty %s", concordat.ErrInvalid, what)
+		return fmt.Errorf("%w: the %s is empty", concordat.ErrInvalid, what)
 	case len(s) > maxName:
-		return fmt.Errorf("%w: %s has %d bytes, but at most %d are allowed", concordat.ErrInvalid, what, len(s), maxName)
+		return fmt.Errorf("%w: the %s has %d bytes, but at most %d are allowed", concordat.ErrInvalid, what, len(s), maxName)
 	case !utf8.ValidString(string(s)) || strings.ContainsRune(string(s), 0):
-		return fmt.Errorf("%w: %s %q is not UTF-8 text", concordat.ErrInvalid, what, s)
+		return fmt.Errorf("%w: the %s %q is not valid UTF-8", concordat.ErrInvalid, what, s)
 	}
 	return nil
 }

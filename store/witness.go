@@ -180,7 +180,7 @@ func (db *Partners) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool
 		raised = true
 		return db.announce(ctx, c, EventPartnerAlarm, "", alarmEvent{a.Partner, a.Kind, a.Library})
 	})
-	return raised && err == nil, db.fail(err, "alarm about %s", a.Partner)
+	return raised && err == nil, db.fail(err, "raise an alarm about %s", a.Partner)
 }
 
 // PartnerAlarms returns up to limit alarms about a partner, latest first.

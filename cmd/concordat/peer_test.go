@@ -322,7 +322,7 @@ func testWitnessed(t *testing.T, north, south place) {
 	})
 	t.Run("L2", func(t *testing.T) {
 		forged, foreign := rewritten(t, north, filepath.Join(dir, "fake.db"), lines[:len(lines)-1])
-		verify(t, "rewritten", [][]byte{forged}, "a different entry is known at this position")
+		verify(t, "rewritten", [][]byte{forged}, "the hash of the entry differs from the expected hash")
 		// This head is signed by another site.
 		verify(t, "foreign", [][]byte{foreign}, "site card refused")
 	})

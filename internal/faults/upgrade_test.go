@@ -90,7 +90,7 @@ func (s *served) downgrade(n coord.NodeID, old string) {
 		select {
 		case err := <-ended:
 			s.t.Logf("the old program ended: %v: %s", err, &said)
-			if !bytes.Contains(said.Bytes(), []byte("this program knows versions up to")) {
+			if !bytes.Contains(said.Bytes(), []byte("versions up to")) {
 				s.t.Error("the old program does not say why it ended")
 			}
 			works = true

@@ -51,7 +51,7 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	}
 	done, err := copyAll(ctx, func(f func(Conn) error) error { return db.asOf(ctx, f) }, to, o, report)
 	if err != nil {
-		return nil, to.Fail(db.Fail(err, "copy store"), "fill the other store")
+		return nil, to.Fail(db.Fail(err, "copy the store"), "write to the destination store")
 	}
 	return done, nil
 }
@@ -83,7 +83,7 @@ func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o C
 		for i, t := range tables { // only now can the other store's snapshot be released
 			got, err := into.digest(ctx, t, nil)
 			if err == nil && got != done[i] {
-				err = fmt.Errorf("%w: %d rows with hash %s arrived, but %d with hash %s were sent", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
+				err = fmt.Errorf("%w: the copy has %d rows with hash %s, but the original has %d rows with hash %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
 			}
 			if err != nil {
 				return fmt.Errorf("table %s: %w", t.name, err)
@@ -106,7 +106,7 @@ func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 	}
 	for i, t := range tables {
 		if i >= len(others) || t.name != others[i].name || !slices.Equal(t.columns, others[i].columns) || !slices.Equal(t.key, others[i].key) {
-			return nil, fmt.Errorf("%w: table %s differs between the stores", concordat.ErrInvalid, t.name)
+			return nil, fmt.Errorf("%w: the two stores define table %s differently", concordat.ErrInvalid, t.name)
 		}
 		if len(t.key) == 0 {
 			return nil, fmt.Errorf("%w: table %s has no key", concordat.ErrInvalid, t.name)
@@ -116,7 +116,7 @@ func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 			return nil, err
 		}
 		if filled {
-			return nil, fmt.Errorf("%w: the other store is not empty: it has rows in table %s", concordat.ErrExists, t.name)
+			return nil, fmt.Errorf("%w: the destination store is not empty: table %s contains rows", concordat.ErrExists, t.name)
 		}
 	}
 	return tables, nil
@@ -226,7 +226,7 @@ func addValue(h hash.Hash, v any) error {
 	case []byte:
 		b[0], n, tail = 4, uint64(len(v)), v
 	default:
-		return fmt.Errorf("%w: a value of type %T", concordat.ErrInvalid, v)
+		return fmt.Errorf("%w: cannot copy a value of type %T", concordat.ErrInvalid, v)
 	}
 	binary.BigEndian.PutUint64(b[1:], n)
 	h.Write(b[:])

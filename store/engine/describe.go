@@ -58,7 +58,7 @@ func byParents(ts []table) ([]table, error) {
 			}
 		}
 		if len(out) == before {
-			return nil, fmt.Errorf("tables refer to each other in a circle")
+			return nil, fmt.Errorf("the foreign keys of the tables form a cycle")
 		}
 	}
 	return out, nil

@@ -137,7 +137,7 @@ func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
 	}
 	if err := tx.Commit(); err != nil {
 		if db.d.lost != nil && db.d.lost(err) {
-			err = fmt.Errorf("it is not known whether the change was made: %w", err)
+			err = fmt.Errorf("the change may or may not have been made: %w", err)
 		}
 		return err
 	}
@@ -160,7 +160,7 @@ func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
 
 // ErrNoAnswer is wrapped by errors about an unresponsive database server. Such an error also names the server, so show it only to
 // administrators.
-var ErrNoAnswer = fmt.Errorf("the database does not answer: %w", concordat.ErrUnavailable)
+var ErrNoAnswer = fmt.Errorf("the database is not responding: %w", concordat.ErrUnavailable)
 
 // Fail adds the operation to err and, if one applies, a sentinel that callers can act on. It returns nil for nil.
 func (db *DB) Fail(err error, format string, args ...any) error {

@@ -216,7 +216,7 @@ func TestTablesAlike(t *testing.T) {
 			change(t, to, one)
 			for _, way := range [][2]*engine.DB{{from, to}, {to, from}} {
 				if _, err := way[0].CopyTo(t.Context(), way[1], engine.Copy{}); !errors.Is(err, concordat.ErrInvalid) ||
-					!strings.Contains(err.Error(), "table setting differs between the stores") {
+					!strings.Contains(err.Error(), "the two stores define table setting differently") {
 					t.Errorf("%s: %v", one, err)
 				}
 			}

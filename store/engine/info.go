@@ -25,7 +25,7 @@ func (db *DB) Info(ctx context.Context) (Info, error) {
 	if e.Warnings == nil {
 		e.Warnings = []string{}
 	}
-	return e, db.Fail(err, "engine of the store")
+	return e, db.Fail(err, "read the settings of the database")
 }
 
 func sqliteInfo(ctx context.Context, c Conn, _ func() time.Time) (Info, error) {
@@ -55,11 +55,11 @@ func postgresInfo(ctx context.Context, c Conn, now func() time.Time) (Info, erro
 	}
 	warn(!fsync, "fsync is off: a power cut can destroy the database")
 	warn(!fullPages, "full_page_writes is off: a power cut can damage pages")
-	warn(!checksums, "data checksums are off: damaged pages are not noticed (pg_checksums --enable)")
+	warn(!checksums, "data checksums are off: damaged pages go undetected (pg_checksums --enable)")
 	warn(super, "the role is a superuser: give the site a role that owns nothing but its schema")
 	warn(remote && !tls, "the connection is not encrypted: add sslmode=verify-full to store.url")
 	skew := time.Duration((clock - float64(before.UnixMicro())/1e6) * 1e9)
 	warn(math.Abs(float64(skew)) > float64(maxSkew+now().Sub(before)),
-		"the server's clock differs from this machine's by %s, and claims on checks expire by the clock", skew.Round(time.Millisecond))
+		"the clocks of the database server and this machine differ by %s, so claims on checks may expire at the wrong time", skew.Round(time.Millisecond))
 	return e, nil
 }

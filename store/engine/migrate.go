@@ -54,7 +54,7 @@ func (db *DB) migrate(ctx context.Context) error {
 			return err
 		}
 		if last > newest {
-			return fmt.Errorf("%w: its schema is version %d, but this program knows versions up to %d: use the newer program again, or restore "+
+			return fmt.Errorf("%w: the database schema has version %d, but this program supports only versions up to %d: use the newer program again, or restore "+
 				"a backup made before the upgrade", concordat.ErrInvalid, last, newest)
 		}
 		before, err := db.pending(ctx, p)
@@ -140,7 +140,7 @@ func (d *dialect) steps() ([]step, error) {
 			return nil, err
 		}
 		if strings.Contains(string(text), "+goose Down") {
-			return nil, fmt.Errorf("%s contains statements that undo it, which would be applied at once", file)
+			return nil, fmt.Errorf("%s contains statements that undo the migration, which would be executed immediately", file)
 		}
 		out = append(out, step{version, func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, d.migration(string(text))); err != nil {

@@ -107,7 +107,7 @@ const (
 func connectPostgres(ctx context.Context, place string, o Options) (*DB, error) {
 	config, err := pgx.ParseConfig(place)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the address cannot be read", concordat.ErrInvalid) // its text can contain the password
+		return nil, fmt.Errorf("%w: the address is not a valid PostgreSQL address", concordat.ErrInvalid) // its text can contain the password
 	}
 	if o.Password != "" {
 		config.Password = o.Password
@@ -212,7 +212,7 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	case !schema.Valid:
 		return fmt.Errorf("%w: none of the schemas in search_path exists", concordat.ErrInvalid)
 	case encoding != "UTF8":
-		return fmt.Errorf("%w: the database's encoding is %s, want UTF8", concordat.ErrInvalid, encoding)
+		return fmt.Errorf("%w: the encoding of the database is %s, want UTF8", concordat.ErrInvalid, encoding)
 	case tables > 0 && mark.String != "Concordat":
 		return fmt.Errorf("%w: schema %s contains another program's tables", concordat.ErrInvalid, schema.String)
 	}
@@ -235,7 +235,7 @@ func postgresBegin(ctx context.Context, db *DB, c Conn) error {
 	err := c.Row(ctx, `SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`).Scan(&size)
 	if err == nil && size > db.maxBytes {
-		return fmt.Errorf("%w: the tables have %d bytes, but at most %d are allowed", concordat.ErrDiskFull, size, db.maxBytes)
+		return fmt.Errorf("%w: the tables take up %d bytes, but at most %d are allowed", concordat.ErrDiskFull, size, db.maxBytes)
 	}
 	if err == nil {
 		db.measured = time.Now()
@@ -308,7 +308,7 @@ func postgresCheck(ctx context.Context, db *DB) error {
 		var loose int
 		err := c.Row(ctx, `SELECT count(*) FROM pg_constraint WHERE NOT convalidated AND connamespace = current_schema()::regnamespace`).Scan(&loose)
 		if err == nil && loose > 0 {
-			err = fmt.Errorf("%w: %d constraints were never validated", concordat.ErrCorrupt, loose)
+			err = fmt.Errorf("%w: %d constraints have not been validated", concordat.ErrCorrupt, loose)
 		}
 		if err != nil {
 			return err

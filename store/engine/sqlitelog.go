@@ -83,7 +83,7 @@ func checkLog(path string) error {
 			continue // another process is restarting the log
 		}
 		name := filepath.Base(path)
-		return fmt.Errorf("%w: %s-wal is missing, damaged or truncated: of %d pages of acknowledged changes, only %d can be read; restore a backup, or remove %s-shm to continue without the others",
+		return fmt.Errorf("%w: %s-wal is missing, damaged or truncated: of %d pages of acknowledged changes, only %d can be read; restore a backup, or remove %s-shm to continue without the lost changes",
 			concordat.ErrCorrupt, name, x.frames, whole, name)
 	}
 	return nil // the index keeps changing, so another process can read the log
