@@ -63,7 +63,7 @@ func needed(t testing.TB) string {
 	}
 	path := Path()
 	if path == "" {
-		t.Skip("there is no chromium in PATH: the page is not tested in a browser")
+		t.Skip("cannot find chromium in PATH, so the page is not tested in a browser")
 	}
 	return path
 }

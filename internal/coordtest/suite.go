@@ -59,13 +59,13 @@ func (s *suite) until(t *testing.T, c coord.Session, what string, pleases func(c
 		select {
 		case v, ok := <-c.View():
 			if !ok {
-				t.Fatalf("%s: views ended", what)
+				t.Fatalf("%s: the channel of views was closed", what)
 			}
 			if pleases(v) {
 				return v
 			}
 		case <-timeout:
-			t.Fatalf("%s: no such view in %v", what, s.Patience)
+			t.Fatalf("%s: no view of this kind arrived within %v", what, s.Patience)
 		}
 	}
 }
@@ -182,12 +182,12 @@ func race(t *testing.T, s *suite) {
 			if w {
 				winners++
 				if got.ISR[0] != coord.NodeID(fmt.Sprintf("n%d", i)) {
-					t.Errorf("n%d won and the state is %v", i, got)
+					t.Errorf("node n%d won, but the state is %v", i, got)
 				}
 			}
 		}
 		if winners != 1 || got.Version != int64(round+1) {
-			t.Errorf("round %d: %d winners, version %d", round, winners, got.Version)
+			t.Errorf("round %d has %d winners and version %d", round, winners, got.Version)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func live(t *testing.T, s *suite) {
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
 	// Announcing the same node again yields a different incarnation.
 	if again := s.announce(t, s.join("a"), "a"); again == me {
-		t.Errorf("incarnation %s came back", again)
+		t.Errorf("incarnation %s was used again", again)
 	}
 }
 
@@ -244,12 +244,12 @@ func views(t *testing.T, s *suite) {
 	s.until(t, b, "the last version", func(v coord.View) bool {
 		sh, ok := v.Shards[shard]
 		if ok && sh.Version < last {
-			t.Errorf("version %d after %d", sh.Version, last)
+			t.Errorf("got version %d after version %d", sh.Version, last)
 		}
 		if ok {
 			last = sh.Version
 			if sh.Epoch != uint64(last) {
-				t.Errorf("version %d with epoch %d", last, sh.Epoch)
+				t.Errorf("got version %d with epoch %d", last, sh.Epoch)
 			}
 		}
 		return last == changes
@@ -279,10 +279,10 @@ func closed(t *testing.T, s *suite) {
 	must(t, a.Close())
 	must(t, a.Close())
 	if a.Online() {
-		t.Error("online after Close")
+		t.Error("the session is online after Close")
 	}
 	if got := a.Confirmed(); got != "" {
-		t.Errorf("confirmed after Close: %q", got)
+		t.Errorf("the session has a confirmed incarnation after Close: %q", got)
 	}
 	_, err := a.CAS(t.Context(), shard, 0, state(1, "a"), "")
 	want(t, err, concordat.ErrUnavailable)
@@ -294,7 +294,7 @@ func closed(t *testing.T, s *suite) {
 				return
 			}
 		case <-timeout:
-			t.Fatal("views did not end")
+			t.Fatal("the channel of views was not closed")
 		}
 	}
 }
@@ -308,16 +308,16 @@ func expire(t *testing.T, s *suite) {
 	me := s.announce(t, a, "a")
 	s.until(t, b, "a is live", func(v coord.View) bool { return v.Live["a"].Incarnation == me })
 	if got := a.Confirmed(); got != me {
-		t.Errorf("confirmed is %q, want %q", got, me)
+		t.Errorf("the confirmed incarnation is %q, want %q", got, me)
 	}
 	s.Expire(t, "a")
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
 	v := s.until(t, a, "another incarnation", func(v coord.View) bool { return v.Me != me && v.Me != "" })
 	if n, there := v.Live["a"]; there {
-		t.Errorf("live as %v without a word", n)
+		t.Errorf("the node is live as %v without having been announced", n)
 	}
 	if got := a.Confirmed(); got == me {
-		t.Errorf("confirmed is still %q", got)
+		t.Errorf("the confirmed incarnation is still %q", got)
 	}
 	// A change begun under the old incarnation cannot take effect under the new one.
 	must(t, a.Announce(t.Context(), coord.Node{ID: "a", Incarnation: v.Me}))
@@ -338,12 +338,12 @@ func cut(t *testing.T, s *suite) {
 	deadline := time.Now().Add(s.Patience)
 	for a.Online() {
 		if time.Now().After(deadline) {
-			t.Fatal("online without a coordinator")
+			t.Fatal("the session is online without a coordinator")
 		}
 		time.Sleep(10 * time.Millisecond) // users of Online poll it, too
 	}
 	if got := a.Confirmed(); got != "" {
-		t.Errorf("confirmed without a coordinator: %q", got)
+		t.Errorf("the session has a confirmed incarnation without a coordinator: %q", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), s.Patience/4)
 	defer cancel()

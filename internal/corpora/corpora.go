@@ -23,7 +23,7 @@ func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("CONCORDAT_CORPORA")
 	if dir == "" {
-		tb.Skip("CONCORDAT_CORPORA names no folder: evaluation text is not here")
+		tb.Skip("the evaluation texts are missing: set CONCORDAT_CORPORA to their folder")
 	}
 	return dir
 }

@@ -45,7 +45,7 @@ func Pages(t *testing.T, root string) map[string]string {
 		t.Fatal(err)
 	}
 	if len(out) < 8 {
-		t.Fatalf("only %d pages were found", len(out))
+		t.Fatalf("found only %d pages", len(out))
 	}
 	return out
 }
@@ -130,7 +130,7 @@ func words(t *testing.T, line string) []string {
 		}
 	}
 	if quote != 0 {
-		t.Errorf("an open quotation mark: %s", line)
+		t.Errorf("quotation mark without its counterpart: %s", line)
 	}
 	if inWord {
 		out = append(out, word.String())

@@ -356,7 +356,7 @@ func (s *switchboard) get() (concordat.Answerer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.a == nil {
-		return nil, &concordat.Refusal{Reason: concordat.ReasonLibrary, Words: "no one answers for this site"}
+		return nil, &concordat.Refusal{Reason: concordat.ReasonLibrary, Words: "the test has no answers for this site"}
 	}
 	return s.a, nil
 }

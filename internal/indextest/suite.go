@@ -59,10 +59,10 @@ func (s *Subject) ask(t *testing.T, x concordat.Index, q *concordat.Query) *conc
 	if s.Also != nil {
 		b, err := s.Also(x).Match(t.Context(), q)
 		if err != nil {
-			t.Fatalf("the other way of asking: %v", err)
+			t.Fatalf("the second way of querying failed: %v", err)
 		}
 		if d := cmp.Diff(a, b, cmpopts.EquateEmpty()); d != "" {
-			t.Fatalf("the two ways of asking differ (-Match +other):\n%s", d)
+			t.Fatalf("the two ways of querying differ (-Match +second):\n%s", d)
 		}
 	}
 	return a
@@ -78,13 +78,13 @@ func (s *Subject) empty(t *testing.T) {
 	a := s.ask(t, x, &concordat.Query{Scheme: Scheme, Fingerprints: make([]concordat.Fingerprint, 3), MaxDistance: 100,
 		Probe: concordat.ProbeOne})
 	if a.Site != Site || len(a.Matches) != 0 || len(a.Missing) != 0 || a.Capped != 0 {
-		t.Errorf("an empty index answered %+v", a)
+		t.Errorf("an empty index returned %+v", a)
 	}
 	if err := x.Delete(t.Context(), concordat.Ref{Site: Site, Library: "l", Document: "d"}); err != nil {
-		t.Errorf("Delete of nothing: %v", err)
+		t.Errorf("Delete of a document that does not exist: %v", err)
 	}
 	if _, err := x.Document(t.Context(), concordat.Ref{Site: Site, Library: "l", Document: "d"}); !errors.Is(err, concordat.ErrNotFound) {
-		t.Errorf("Document of nothing: got %v, want ErrNotFound", err)
+		t.Errorf("Document for a document that does not exist: got %v, want ErrNotFound", err)
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *Subject) documents(t *testing.T) {
 		other := ref(ps[0])
 		other.Site = "elsewhere"
 		if _, err := x.Document(t.Context(), other); !errors.Is(err, concordat.ErrNotFound) {
-			t.Errorf("document of another site: %v, want ErrNotFound", err)
+			t.Errorf("Document for a document of another site: got %v, want ErrNotFound", err)
 		}
 	}
 	check(x)
@@ -170,15 +170,15 @@ func (s *Subject) replace(t *testing.T) {
 	}
 	put(t, x, old, fresh) // the last profile in a call counts
 	if n := ask(old); n != 0 {
-		t.Errorf("%d matches in the replaced version", n)
+		t.Errorf("got %d matches in the replaced version, want none", n)
 	}
 	if n := ask(fresh); n != 3 {
-		t.Errorf("%d matches in the current version, want 3", n)
+		t.Errorf("got %d matches in the current version, want 3", n)
 	}
 	if s.Reopen != nil {
 		x = s.Reopen(t, x)
 		if a, b := ask(old), ask(fresh); a != 0 || b != 3 {
-			t.Errorf("after opening again: %d matches in the old version, %d in the new", a, b)
+			t.Errorf("after reopening the index: got %d matches in the old version and %d in the new version", a, b)
 		}
 	}
 	foreign := ref(fresh)
@@ -193,14 +193,14 @@ func (s *Subject) replace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := ask(fresh); n != 0 {
-		t.Errorf("%d matches in a deleted document", n)
+		t.Errorf("got %d matches in a deleted document, want none", n)
 	}
 	if _, err := x.Document(t.Context(), ref(fresh)); !errors.Is(err, concordat.ErrNotFound) {
-		t.Errorf("the deleted document: %v, want ErrNotFound", err)
+		t.Errorf("Document for a deleted document: got %v, want ErrNotFound", err)
 	}
 	put(t, x, fresh)
 	if n := ask(fresh); n != 3 {
-		t.Errorf("put again after deletion: %d matches, want 3", n)
+		t.Errorf("after the deleted document was added again: got %d matches, want 3", n)
 	}
 }
 
@@ -217,7 +217,7 @@ func (s *Subject) filters(t *testing.T) {
 	put(t, x, ps...)
 	q := concordat.Query{Scheme: Scheme, Fingerprints: []concordat.Fingerprint{f}, MaxDistance: 4}
 	if n := len(s.ask(t, x, &q).Matches); n != 120 {
-		t.Fatalf("%d matches in all, want 120", n)
+		t.Fatalf("got %d matches in total, want 120", n)
 	}
 	one := q
 	one.Libraries = []concordat.LibraryID{"lib07", "lib19", "unknown"}
@@ -286,7 +286,7 @@ func (s *Subject) repeats(t *testing.T) {
 		Probe: concordat.ProbeOne}
 	a := s.ask(t, x, q)
 	if len(a.Matches) != 1000 || a.Matches[0].Documents != 40 {
-		t.Fatalf("%d matches, the first of them in %d documents; want 1000 matches in 40", len(a.Matches), a.Matches[0].Documents)
+		t.Fatalf("got %d matches, the first of which is in %d documents; want 1000 matches in 40 documents", len(a.Matches), a.Matches[0].Documents)
 	}
 	if m := a.Matches[26]; m.Source.Document != "d01" || m.Ordinal != 1 {
 		t.Errorf("match 26 is %v, want sentence 1 of d01", m)
@@ -322,7 +322,7 @@ func (s *Subject) refusals(t *testing.T) {
 		}
 	}
 	if _, err := x.Match(t.Context(), &concordat.Query{Scheme: "other@0"}); !errors.Is(err, concordat.ErrScheme) {
-		t.Errorf("query of another scheme: %v, want ErrScheme", err)
+		t.Errorf("query with a different scheme: got %v, want ErrScheme", err)
 	}
 	if _, err := x.Document(t.Context(), concordat.Ref{Site: Site, Library: "l", Document: "d"}); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("a refused document was stored: %v", err)
@@ -468,10 +468,10 @@ func wholeVersion(t *testing.T, ms []concordat.Match, doc, sentences, atLeast in
 	}
 	whole := n == sentences && len(titles) == 1 || n == 0 && atLeast == 0
 	if !whole || version < atLeast {
-		t.Errorf("document %d, version %d acknowledged: answer holds sentences by version %v", doc, atLeast, titles)
+		t.Errorf("document %d, acknowledged version %d: the matches contain sentences of versions %v", doc, atLeast, titles)
 	}
 	if !slices.IsSortedFunc(ms, func(a, b concordat.Match) int { return a.Sentence - b.Sentence }) {
-		t.Error("matches out of order")
+		t.Error("the matches are out of order")
 	}
 }
 
@@ -487,6 +487,6 @@ func oneVersion(t *testing.T, ms []concordat.TextMatch, doc, atLeast int) {
 		}
 	}
 	if n > 1 || n == 0 && atLeast > 0 || version < atLeast {
-		t.Errorf("document %d, version %d acknowledged: the text answer holds it %d times, version %d", doc, atLeast, n, version)
+		t.Errorf("document %d, acknowledged version %d: the text search found the document %d times, with version %d", doc, atLeast, n, version)
 	}
 }

@@ -244,7 +244,7 @@ func (s *Subject) texts(t *testing.T) {
 		{Limit: 1, AverageLength: 1, Windows: [][]concordat.WeightedTerm{{{Term: 1, Weight: math.Inf(1)}}}},
 	} {
 		if _, err := x.SearchText(t.Context(), &q); err == nil {
-			t.Errorf("text query %+v was answered", q)
+			t.Errorf("text query %+v was accepted, although it is not valid", q)
 		}
 	}
 	if s.Reopen != nil {

@@ -73,7 +73,7 @@ func (p *Platform) report(rw http.ResponseWriter, r *http.Request) {
 func (r Report) wrong() string {
 	text := func(k string) string { s, _ := r[k].(string); return s }
 	if text("assetId") == "" || text("type") == "" {
-		return "no asset or type"
+		return "the asset or the type is missing"
 	}
 	if _, err := time.Parse(time.RFC3339Nano, text("timestamp")); err != nil {
 		return err.Error()
@@ -121,7 +121,7 @@ func (p *Platform) Await(ctx context.Context, asset, progress string, skip int) 
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			p.t.Fatalf("no report %s of %s, only %v", progress, asset, p.Reports(asset))
+			p.t.Fatalf("no report with progress %s for asset %s, only %v", progress, asset, p.Reports(asset))
 		}
 	}
 }

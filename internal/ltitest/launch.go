@@ -38,7 +38,7 @@ func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[strin
 	defer func() { _ = resp.Body.Close() }() // the body is only read
 	var out struct{ At, State, Token string }
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-		p.t.Fatalf("the tool did not send the browser to the platform: %s, %v", resp.Status, err)
+		p.t.Fatalf("the tool did not redirect the browser to the platform: %s, %v", resp.Status, err)
 	}
 	return out.At, url.Values{"id_token": {out.Token}, "state": {out.State}}
 }
@@ -49,7 +49,7 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	for name, want := range map[string]string{"scope": "openid", "response_type": "id_token", "response_mode": "form_post",
 		"prompt": "none", "client_id": Client, "login_hint": "user-7", "lti_message_hint": "m"} {
 		if q.Get(name) != want {
-			p.t.Errorf("sign in with %s %q, want %q", name, q.Get(name), want)
+			p.t.Errorf("the sign-in request has %s %q, want %q", name, q.Get(name), want)
 		}
 	}
 	p.mu.Lock()

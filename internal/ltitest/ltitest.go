@@ -246,7 +246,7 @@ func (p *Platform) FromTool(ctx context.Context, raw string, claims any) error {
 	}
 	keys := set.Key(t.Headers[0].KeyID)
 	if len(keys) != 1 {
-		return fmt.Errorf("%d keys of that name", len(keys))
+		return fmt.Errorf("found %d keys with that name", len(keys))
 	}
 	return t.Claims(keys[0], claims)
 }

@@ -29,7 +29,7 @@ func Free(t testing.TB, n int) []int {
 // Take is like Free without a test; the ports belong to the caller until release is called.
 func Take(n int) (ports []int, release func(), err error) {
 	if n >= block {
-		return nil, nil, fmt.Errorf("%d ports: at most %d are available", n, block-1)
+		return nil, nil, fmt.Errorf("cannot reserve %d ports: at most %d are available", n, block-1)
 	}
 	const blocks = (end - first) / block
 	for i := range blocks {
@@ -52,7 +52,7 @@ func Take(n int) (ports []int, release func(), err error) {
 		ports = nil
 		_ = guard.Close()
 	}
-	return nil, nil, fmt.Errorf("there are no %d consecutive free ports from %d to %d", n, first, end)
+	return nil, nil, fmt.Errorf("cannot find %d consecutive free ports from %d to %d", n, first, end)
 }
 
 func listen(port int) (net.Listener, error) {

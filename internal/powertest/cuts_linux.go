@@ -40,7 +40,7 @@ func (d *Recorded) Cuts(first, end, ways int, r *rand.Rand, check func(at, way i
 					err = check(at, way, cut)
 				}
 				if err != nil {
-					all = errors.Join(all, fmt.Errorf("power lost at %d of %d: %w", at, end-1, err))
+					all = errors.Join(all, fmt.Errorf("power loss after operation %d of %d: %w", at, end-1, err))
 				}
 				all = errors.Join(all, os.RemoveAll(cut))
 			}

@@ -85,7 +85,7 @@ func (d *Disk) SyncDir(dir string) error {
 		return err
 	}
 	if filepath.Clean(dir) != filepath.Clean(d.dir) {
-		return errors.New("not the folder of the test: " + dir)
+		return errors.New("the folder does not belong to the test: " + dir)
 	}
 	d.names = d.list()
 	return nil

@@ -112,7 +112,7 @@ func (d *Recorded) Now() int {
 	defer d.mu.Unlock()
 	d.at++
 	if err := errors.Join(d.err, d.scan(d.root)); err != nil {
-		d.t.Fatalf("the disk cannot be recorded: %v", err)
+		d.t.Fatalf("cannot record the disk: %v", err)
 	}
 	return d.at
 }
@@ -248,7 +248,7 @@ func (d *Recorded) Cut(at int, r *rand.Rand, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
-		return fmt.Errorf("the disk cannot be recorded: %w", d.err)
+		return fmt.Errorf("cannot record the disk: %w", d.err)
 	}
 	return d.restore(d.top, at, r, to)
 }

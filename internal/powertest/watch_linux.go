@@ -32,11 +32,11 @@ func Alone(t *testing.T) bool {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:
-		t.Fatalf("in a separate process: %v\n%s", err, out)
+		t.Fatalf("the test failed in a separate process: %v\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP: "+t.Name()+" "):
 		t.Skipf("%s", out)
 	case !strings.Contains(string(out), "--- PASS: "+t.Name()+" "):
-		t.Fatalf("it did not run in a separate process:\n%s", out)
+		t.Fatalf("the test did not run in a separate process:\n%s", out)
 	}
 	return false
 }
@@ -319,7 +319,7 @@ func (d *Watched) Lost() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
-		d.t.Fatalf("the disk cannot be watched: %v", d.err)
+		d.t.Fatalf("cannot watch the disk: %v", d.err)
 	}
 	info, err := os.Stat(d.root)
 	if err != nil {

@@ -32,7 +32,7 @@ func Commands(p Program) {
 		return
 	}
 	if err := serve(p, os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "commands of a script:", err)
+		fmt.Fprintln(os.Stderr, "run the commands of a script:", err)
 		os.Exit(1)
 	}
 	os.Exit(0)
@@ -164,7 +164,7 @@ func (s *shell) run(ts *testscript.TestScript, args []string) result {
 	if err := errors.Join(s.send.Encode(o), s.out.Decode(&r)); err != nil {
 		_ = s.in.Close()
 		_ = s.cmd.Wait()
-		ts.Fatalf("%s: the process that ran it has ended: %v\n%s", args, err, s.err)
+		ts.Fatalf("%s: the process that runs the command has ended: %v\n%s", args, err, s.err)
 	}
 	return r
 }

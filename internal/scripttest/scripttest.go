@@ -60,7 +60,7 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 		return err == nil && !runs(b)
 	})
 	if len(files) == 0 {
-		t.Skip("none of these scripts belongs to the tests now being run (make test, make rest or -short)")
+		t.Skip("none of these scripts is part of the current run (make test, make rest or -short)")
 	}
 	files, err = rewritten(files, t.TempDir())
 	if err != nil {
@@ -178,14 +178,14 @@ func setField(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 	}
-	ts.Fatalf("no value with %s in %s", args[1], args[0])
+	ts.Fatalf("found no value with %s in %s", args[1], args[0])
 }
 
 func hasAll(ts *testscript.TestScript, v any, pairs []string) bool {
 	for _, p := range pairs {
 		key, want, ok := strings.Cut(p, "=")
 		if !ok {
-			ts.Fatalf("%q is not KEY=VALUE", p)
+			ts.Fatalf("%q does not have the form KEY=VALUE", p)
 		}
 		got, err := lookUp(v, key)
 		if err != nil || !same(ts, got, want) {
@@ -215,7 +215,7 @@ func lookUp(v any, key string) (any, error) {
 			}
 			v = x[i]
 		default:
-			return nil, fmt.Errorf("%s of a plain value", part)
+			return nil, fmt.Errorf("cannot select %s in a value that is neither an object nor an array", part)
 		}
 	}
 	return v, nil

@@ -190,7 +190,7 @@ func serverUser() (*syscall.Credential, error) {
 		gid, err := strconv.ParseUint(string(bytes.TrimSpace(out)), 10, 32)
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
 	}
-	return nil, errors.New("the server needs a user named postgres or nobody, and neither exists")
+	return nil, errors.New("the server needs a user named postgres or nobody, but neither user exists")
 }
 
 // Tables returns the folder with the tables' files.
@@ -231,7 +231,7 @@ func (s *Server) Start() error {
 	for {
 		select {
 		case err := <-s.ended:
-			return fmt.Errorf("the server ended: %w", err)
+			return fmt.Errorf("the server has exited: %w", err)
 		default:
 		}
 		if err := db.PingContext(context.Background()); err == nil {

@@ -43,7 +43,7 @@ func Running() Part {
 func Rest(t testing.TB, why string) {
 	t.Helper()
 	if Running() == Usual || testing.Short() {
-		t.Skipf("runs in make rest, or with %s=all: %s", Variable, why)
+		t.Skipf("this test runs only in make rest or with %s=all: %s", Variable, why)
 	}
 }
 
@@ -51,7 +51,7 @@ func Rest(t testing.TB, why string) {
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {
-		t.Skip("make test already runs it, and make rest repeats none of those tests")
+		t.Skip("this test already runs in make test, and make rest does not repeat those tests")
 	}
 }
 

@@ -68,7 +68,7 @@ func read(ctx context.Context, expression string, to any, wanted func() bool) er
 			return err
 		}
 	}
-	return fmt.Errorf("not within five minutes: %s (%w)", expression, cmp.Or(err, errors.New("it is something else")))
+	return fmt.Errorf("the page did not reach this state within five minutes: %s (%w)", expression, cmp.Or(err, errors.New("the value differs")))
 }
 
 // Loaded waits until the page is complete and its scripts have run. First wait for the navigation to the page.

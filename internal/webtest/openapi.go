@@ -157,7 +157,7 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 	t.Helper()
 	template, ok := doc.operation(r.Method, r.URL.Path)
 	if !ok {
-		t.Errorf("%s %s is not described", r.Method, r.URL.Path)
+		t.Errorf("%s %s is missing from the OpenAPI description", r.Method, r.URL.Path)
 		return
 	}
 	method := strings.ToLower(r.Method)
@@ -165,7 +165,7 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 	answers := doc.Paths[template][method].Responses
 	if _, ok := answers[status]; !ok {
 		if resp.StatusCode < 400 {
-			t.Errorf("%s %s answers with status %s, which is not described", r.Method, template, status)
+			t.Errorf("%s %s responds with status %s, which is missing from the OpenAPI description", r.Method, template, status)
 			return
 		}
 		status = "default"
@@ -173,12 +173,12 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if len(answers[status].Content) == 0 {
 		if len(body) > 0 {
-			t.Errorf("%s %s answers with status %s and a body, which is not described", r.Method, template, status)
+			t.Errorf("%s %s responds with status %s and a body, which is missing from the OpenAPI description", r.Method, template, status)
 		}
 		return
 	}
 	if _, ok := answers[status].Content[media]; !ok {
-		t.Errorf("%s %s answers with status %s and %s, but only %v are described", r.Method, template, status, media, answers[status].Content)
+		t.Errorf("%s %s responds with status %s and %s, but the OpenAPI description has only %v", r.Method, template, status, media, answers[status].Content)
 		return
 	}
 	if !strings.HasSuffix(media, "json") {

@@ -127,7 +127,7 @@ func (p *Person) Send(r *http.Request, want int) string {
 		p.T.Errorf("%s %s: %d, want %d\n%s", r.Method, r.URL.Path, resp.StatusCode, want, b)
 	}
 	if fault := misformatted.Find(b); fault != nil {
-		p.T.Errorf("%s %s: a message has other values than it shows: %s", r.Method, r.URL.Path, fault)
+		p.T.Errorf("%s %s: the values of a message differ from those it shows: %s", r.Method, r.URL.Path, fault)
 	}
 	return string(b)
 }

@@ -89,7 +89,7 @@ func (p *Person) ProgramOf(fields url.Values) *Program {
 	page := p.Post("/account/tokens", http.StatusOK, fields)
 	token := regexp.MustCompile(`concordat_[A-Z2-7]+`).FindString(page)
 	if token == "" || strings.Contains(page, "<1>") {
-		p.T.Fatalf("no token, or markup, in\n%s", page)
+		p.T.Fatalf("the token is missing or contains markup:\n%s", page)
 	}
 	return &Program{p.T, p.Base, token}
 }
@@ -125,7 +125,7 @@ func (p *Program) Call(method, path string, want int, out any, change ...func(*h
 	}
 	described(p.T, p.Base, r, resp, b)
 	if want >= 400 && resp.Header.Get("Content-Type") != "application/problem+json" {
-		p.T.Errorf("%s %s: a problem of type %s", method, path, resp.Header.Get("Content-Type"))
+		p.T.Errorf("%s %s: the problem has type %s", method, path, resp.Header.Get("Content-Type"))
 	}
 	if out != nil {
 		if err := json.Unmarshal(b, out); err != nil {

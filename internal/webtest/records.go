@@ -63,7 +63,7 @@ func (d *Site) AwaitBatch(t *testing.T, path string) store.Batch {
 		}
 		select {
 		case <-t.Context().Done():
-			t.Fatal("it does not end")
+			t.Fatal("the batch does not end")
 		case <-time.After(20 * time.Millisecond): // look again
 		}
 	}

@@ -40,7 +40,7 @@ var root = sync.OnceValues(func() (string, error) {
 			return dir, nil
 		}
 		if filepath.Dir(dir) == dir {
-			return "", errors.New("there is no go.mod above the test's folder")
+			return "", errors.New("cannot find go.mod in the test's folder or above it")
 		}
 		dir = filepath.Dir(dir)
 	}

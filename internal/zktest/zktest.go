@@ -71,7 +71,7 @@ type server struct {
 func Start(t testing.TB, n int, extra ...string) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
-		t.Skipf("there is no ZooKeeper for the test: apt-get install %s", m)
+		t.Skipf("ZooKeeper is not installed: apt-get install %s", m)
 	}
 	e := &Ensemble{t: t, dir: t.TempDir(), extra: strings.Join(extra, "\n")}
 	ports := ports.Free(t, 3*n)
@@ -87,7 +87,7 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 func StartAt(t testing.TB, hosts []Host) *Ensemble {
 	t.Helper()
 	if m := Missing(); m != "" {
-		t.Skipf("there is no ZooKeeper for the test: apt-get install %s", m)
+		t.Skipf("ZooKeeper is not installed: apt-get install %s", m)
 	}
 	e := &Ensemble{t: t, dir: t.TempDir()}
 	for i, h := range hosts {
@@ -212,7 +212,7 @@ func (e *Ensemble) Await(i int) {
 	for !strings.Contains(e.Ask(i, "srvr"), "Mode:") {
 		if time.Now().After(deadline) {
 			b, _ := os.ReadFile(filepath.Join(e.folder(i), "log"))
-			e.t.Fatalf("ZooKeeper server %d does not answer:\n%s", i+1, b[max(0, len(b)-4000):])
+			e.t.Fatalf("ZooKeeper server %d is not responding:\n%s", i+1, b[max(0, len(b)-4000):])
 		}
 		time.Sleep(100 * time.Millisecond) // between requests
 	}
