@@ -129,7 +129,7 @@ func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *quest
 	if errors.Is(err, concordat.ErrCorrupt) {
 		a.Status = ShardGone
 		c.step(replica.Broken{Reason: err.Error()})
-		n.log.Error("index is damaged", "shard", a.Shard, "error", err)
+		n.log.Error("the index is damaged", "shard", a.Shard, "error", err)
 	}
 	for name, kind := range kinds {
 		if errors.Is(err, kind) {
@@ -188,7 +188,7 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 	var q question
 	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&q); err != nil {
-		fail(w, fmt.Errorf("question: %w: %w", concordat.ErrInvalid, err))
+		fail(w, fmt.Errorf("cannot decode the query: %w: %w", concordat.ErrInvalid, err))
 		return
 	}
 	if len(q.Shards) > MaxShards {
@@ -233,7 +233,7 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID,
 		return nil, nil, context.Cause(ctx)
 	}
 	if n.ctx.Err() != nil {
-		return nil, nil, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+		return nil, nil, fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 	}
 	caller := ctx
 	ctx, cancel := n.readTime(ctx)
@@ -389,7 +389,7 @@ func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered 
 		if err := n.peers.exchange(guarded, to, "-", "ask", &q, &out.answers); err != nil {
 			out.answers = nil
 			if ctx.Err() == nil {
-				n.log.Warn("question to node", "node", to.ID, "error", err)
+				n.log.Warn("cannot query a node", "node", to.ID, "error", err)
 			}
 		}
 		done()

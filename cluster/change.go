@@ -55,20 +55,20 @@ func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err 
 	}
 	switch {
 	case !found:
-		return c, false, bad("no document")
+		return c, false, bad("the document is missing")
 	case r.Kind == wal.Delete:
 		c.Delete = concordat.Ref{Site: site, Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
 		return c, true, nil
 	case r.Kind == wal.Put:
 		p, good := parseProfile(r.Payload)
 		if !good {
-			return c, false, bad("damaged document")
+			return c, false, bad("the document is damaged")
 		}
 		p.Document.Library, p.Document.ID = concordat.LibraryID(lib), concordat.DocumentID(id)
 		c.Put = p
 		return c, true, nil
 	}
-	return c, false, bad(fmt.Sprintf("unknown kind %d", r.Kind))
+	return c, false, bad(fmt.Sprintf("unknown kind of record, %d", r.Kind))
 }
 
 // appendProfile appends the data that an index stores of p, except library and identity.

@@ -284,7 +284,7 @@ func (c *Copy) fail(err error) {
 	if c.failed != nil {
 		return
 	}
-	c.log.Error("copy failed", "shard", c.o.Index.Shard, "error", err)
+	c.log.Error("the copy has failed", "shard", c.o.Index.Shard, "error", err)
 	c.end(fmt.Errorf("copy %s: %w: %w", c.dir, concordat.ErrUnavailable, err))
 }
 
@@ -342,7 +342,7 @@ func (c *Copy) act(a replica.Action) replica.Event {
 	case replica.Alarm:
 		c.log.Error("replica", "shard", c.o.Index.Shard, "reason", a.Reason, "quarantined", a.Quarantined)
 		if a.Quarantined && c.o.Peers != nil {
-			c.fail(fmt.Errorf("put aside: %s", a.Reason)) // the node creates another
+			c.fail(fmt.Errorf("the copy was put aside: %s", a.Reason)) // the node creates another
 		}
 	}
 	return nil
@@ -387,7 +387,7 @@ func (c *Copy) reopenLog(cause error) replica.Event {
 		}
 		c.wal = log
 		if meta.Damaged && !damaged {
-			c.log.Error("log damaged", "shard", c.o.Index.Shard)
+			c.log.Error("the log is damaged", "shard", c.o.Index.Shard)
 		}
 	}
 	c.gen++

@@ -60,7 +60,7 @@ func (t Token) String() string {
 func ParseToken(s string) (t Token, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(b) > 4096 || json.Unmarshal(b, &t) != nil || CheckNode(t.Node) != nil || len(t.Pin) != 32 || len(t.Secret) != 32 {
-		return Token{}, fmt.Errorf("not a token: %w", concordat.ErrInvalid)
+		return Token{}, fmt.Errorf("the token is not valid: %w", concordat.ErrInvalid)
 	}
 	return t, nil
 }

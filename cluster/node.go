@@ -226,7 +226,7 @@ func (n *Node) check(l *Layout) error {
 		return fmt.Errorf("the cluster belongs to site %s, but this node belongs to site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
 	}
 	if l.Scheme != n.o.Index.Scheme {
-		return fmt.Errorf("the cluster uses scheme %s, but this node uses %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
+		return fmt.Errorf("the cluster uses scheme %s, but this node uses scheme %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
 	}
 	m, ok := l.Members[n.o.Node.ID]
 	if !ok {
@@ -444,7 +444,7 @@ func (n *Node) Await(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("shard %s has no master: %w: %w", missing, concordat.ErrUnavailable, context.Cause(ctx))
 		case <-n.ctx.Done():
-			return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+			return fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 		}
 	}
 }

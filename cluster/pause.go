@@ -252,7 +252,7 @@ func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
 func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 	var moment string
 	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&moment); err != nil || moment == "" {
-		fail(w, fmt.Errorf("moment: %w: %w", concordat.ErrInvalid, err))
+		fail(w, fmt.Errorf("cannot decode the request to pause writes: %w: %w", concordat.ErrInvalid, err))
 		return
 	}
 	n.dropFrozen(moment)
@@ -395,7 +395,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return fmt.Errorf("hold writes: %w", err)
+		return fmt.Errorf("pause writes: %w", err)
 	}
 	if err := moment(ctx); err != nil {
 		return err
@@ -419,7 +419,7 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 	if from.ID == n.o.Node.ID {
 		c, ok := n.Copy(id)
 		if !ok {
-			return m, fmt.Errorf("not open: %w", concordat.ErrUnavailable)
+			return m, fmt.Errorf("the copy is not open: %w", concordat.ErrUnavailable)
 		}
 		err = c.copyFrozen(ctx, moment, dir)
 	} else {

@@ -54,11 +54,11 @@ func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFetch))
 	if err != nil {
-		return fmt.Errorf("fetch: %w: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("cannot read the fetch request: %w: %w", concordat.ErrInvalid, err)
 	}
 	f, ok := parseFetch(b)
 	if !ok {
-		return fmt.Errorf("fetch: %w", concordat.ErrInvalid)
+		return fmt.Errorf("cannot decode the fetch request: %w", concordat.ErrInvalid)
 	}
 	reply, err := c.Fetch(r.Context(), f)
 	if err != nil {

@@ -178,7 +178,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
+		return fmt.Errorf("the site's server process: %w: %w", concordat.ErrUnavailable, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read in full or is abandoned
 	if resp.StatusCode != http.StatusOK {
@@ -196,7 +196,7 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 func readError(resp *http.Response) error {
 	words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err != nil {
-		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
+		return fmt.Errorf("the site's server process: %w: %w", concordat.ErrUnavailable, err)
 	}
 	e := &remoteError{words: strings.ToValidUTF8(string(words), "\ufffd")}
 	for _, name := range resp.Header.Values(kindHeader) {

@@ -171,7 +171,7 @@ func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 		return 0, err
 	}
 	if n.ctx.Err() != nil {
-		return 0, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+		return 0, fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 	}
 	ctx, cancel := within(ctx, n.o.WriteTime)
 	defer cancel()

@@ -30,7 +30,7 @@ type renewRequest struct {
 func requestKey(request []byte) (string, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err != nil {
-		return "", fmt.Errorf("request: %w: %w", concordat.ErrInvalid, err)
+		return "", fmt.Errorf("certificate request: %w: %w", concordat.ErrInvalid, err)
 	}
 	return keyName(r.RawSubjectPublicKeyInfo), nil
 }

@@ -46,7 +46,7 @@ func (n *Node) Delete(ctx context.Context, refs ...concordat.Ref) error {
 
 func (n *Node) writeAll(ctx context.Context, by map[concordat.ShardID][]index.Change) error {
 	if n.ctx.Err() != nil {
-		return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+		return fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 	}
 	ctx, cancel := within(ctx, n.o.WriteTime)
 	defer cancel()
@@ -128,10 +128,10 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 		case <-news:
 		case <-time.After(tryAgain):
 		case <-n.ctx.Done():
-			return repeated, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+			return repeated, fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 		case <-ctx.Done():
 			if last == nil {
-				last = errors.New("no master")
+				last = errors.New("the shard has no master")
 			}
 			return repeated, fmt.Errorf("%w: the change may or may not have been made: %w (last error: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
 		}

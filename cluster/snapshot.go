@@ -225,7 +225,7 @@ func (r *receiver) name() (string, error) {
 	if name := string(b); fs.ValidPath(name) && name != "." && !strings.Contains(name, "\\") {
 		return name, nil
 	}
-	return "", fmt.Errorf("file %q: %w", b, concordat.ErrInvalid)
+	return "", fmt.Errorf("file name %q is not allowed: %w", b, concordat.ErrInvalid)
 }
 
 // file writes the next file.
@@ -293,7 +293,7 @@ func (r *receiver) compare(h hash.Hash) error {
 		return err
 	}
 	if got := h.Sum(nil); !bytes.Equal(got, want[:]) {
-		return fmt.Errorf("checksum %x, want %x: %w", got, want, concordat.ErrCorrupt)
+		return fmt.Errorf("the checksum is %x, want %x: %w", got, want, concordat.ErrCorrupt)
 	}
 	return nil
 }

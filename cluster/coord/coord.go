@@ -141,7 +141,7 @@ var (
 	// ErrSession means that the given incarnation is not live.
 	ErrSession = errors.New("the node's session has ended")
 	// ErrUnknown means that the change was sent, with unknown result. Read reveals whether it was made.
-	ErrUnknown = errors.New("result unknown")
+	ErrUnknown = errors.New("the result is unknown")
 )
 
 // A Coordinator is the part of a Session that replicas need. It is safe for concurrent use.

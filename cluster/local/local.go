@@ -58,7 +58,7 @@ func Open(path string) (*Hub, error) {
 		return nil, err
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes: %w", path, info.Size(), concordat.ErrCorrupt)
+		return nil, fmt.Errorf("%s is too large (%d bytes): %w", path, info.Size(), concordat.ErrCorrupt)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

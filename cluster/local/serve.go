@@ -186,12 +186,12 @@ func (s *Server) do(ctx context.Context, path string, in call) (out answer, err 
 		out.Shard = &stored{sh.Version, sh.State}
 	case "/cas":
 		if in.State == nil {
-			return out, fmt.Errorf("no state: %w", concordat.ErrInvalid)
+			return out, fmt.Errorf("the request has no state: %w", concordat.ErrInvalid)
 		}
 		out.Version, err = c.session.CAS(ctx, in.Shard, in.Version, *in.State, in.By)
 	case "/announce":
 		if in.Me == nil {
-			return out, fmt.Errorf("no node: %w", concordat.ErrInvalid)
+			return out, fmt.Errorf("the request has no node: %w", concordat.ErrInvalid)
 		}
 		err = c.session.Announce(ctx, *in.Me)
 	case "/create":
@@ -204,7 +204,7 @@ func (s *Server) do(ctx context.Context, path string, in call) (out answer, err 
 		s.mu.Unlock()
 		err = c.session.Close()
 	default:
-		err = fmt.Errorf("no call %s: %w", path, concordat.ErrInvalid)
+		err = fmt.Errorf("unknown path %s: %w", path, concordat.ErrInvalid)
 	}
 	return out, err
 }
@@ -213,7 +213,7 @@ func (s *Server) join(in call) (answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.clients) >= maxClients {
-		return answer{}, fmt.Errorf("%d clients: %w", maxClients, concordat.ErrUnavailable)
+		return answer{}, fmt.Errorf("too many clients (%d): %w", maxClients, concordat.ErrUnavailable)
 	}
 	session, err := s.hub.Join(in.Node)
 	if err != nil {

@@ -43,7 +43,7 @@ func ReadAccount(path string) (Account, error) {
 		return Account{}, fmt.Errorf("%s can be read by every user of this machine: run chmod o= on the file: %w", path, concordat.ErrInvalid)
 	}
 	if err == nil && info.Size() > 4096 {
-		return Account{}, fmt.Errorf("%s: %d bytes: %w", path, info.Size(), concordat.ErrInvalid)
+		return Account{}, fmt.Errorf("%s is too large (%d bytes): %w", path, info.Size(), concordat.ErrInvalid)
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

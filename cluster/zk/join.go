@@ -260,7 +260,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 			if errors.Is(err, zkclient.ErrNoAuth) {
 				return fmt.Errorf("ZooKeeper does not allow account %q to create %s: %w", s.o.Account.User, p, concordat.ErrRefused)
 			}
-			return fmt.Errorf("make znode %s: %w", p, err)
+			return fmt.Errorf("create znode %s: %w", p, err)
 		}
 	}
 	record := encode(siteRecord{treeFormat, s.o.Site, s.o.Scheme, draw()})
@@ -299,7 +299,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("enter node %s: %w", s.o.Node, err) // the next attempt compares the record
+			return fmt.Errorf("register node %s: %w", s.o.Node, err) // the next attempt compares the record
 		}
 		return nil
 	case err != nil:

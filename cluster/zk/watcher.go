@@ -185,7 +185,7 @@ func readDir[T any](ctx context.Context, w *watcher, dir string, dirty map[strin
 		}
 		v, err := decode(name, z)
 		if err != nil {
-			w.s.log.Error("a znode cannot be used", "path", p, "error", err)
+			w.s.log.Error("cannot use a znode", "path", p, "error", err)
 		}
 		known[name] = entry[T]{v, z.stat.Version, z.stat.Czxid, err != nil}
 		if had {

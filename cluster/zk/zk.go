@@ -225,7 +225,7 @@ func (s *Session) fail(err error) {
 	l := s.link
 	s.mu.Unlock()
 	if first {
-		s.log.Error("this node no longer takes part in the cluster; its copies can still be read", "node", s.o.Node, "error", err)
+		s.log.Error("this node no longer takes part in the cluster, but its copies can still be read", "node", s.o.Node, "error", err)
 	}
 	l.kill()
 }
