@@ -217,7 +217,7 @@ func decodeMeta(b []byte) (*meta, error) {
 		return nil, fmt.Errorf("the document data has version %d, but this program supports versions %d and %d", b[0], plainVersion, metaVersion)
 	}
 	if b[1] > 1 {
-		return nil, fmt.Errorf("document flags %#x: %w", b[1], errStored)
+		return nil, fmt.Errorf("the document has unknown flags, %#x: %w", b[1], errStored)
 	}
 	m := &meta{text: b[1]&1 != 0, meant: b[0] == metaVersion}
 	r := reader{b: b[2:]}
@@ -231,7 +231,7 @@ func decodeMeta(b []byte) (*meta, error) {
 		m.cells, r.b = r.b, nil
 	}
 	if r.bad || len(r.b) != 0 {
-		return nil, fmt.Errorf("document data: %w", errStored)
+		return nil, fmt.Errorf("cannot decode the document data: %w", errStored)
 	}
 	m.added = time.Unix(seconds, int64(nanos)).UTC()
 	return m, nil

@@ -358,10 +358,10 @@ func packText(s string) []byte { return packer().EncodeAll([]byte(s), nil) }
 func unpackText(b []byte) (string, error) {
 	t, err := unpacker().DecodeAll(b, nil)
 	if err != nil {
-		return "", fmt.Errorf("text: %w: %w", err, errStored)
+		return "", fmt.Errorf("cannot decode the text: %w: %w", err, errStored)
 	}
 	if len(t) > maxText || !utf8.Valid(t) {
-		return "", fmt.Errorf("text: %w", errStored)
+		return "", fmt.Errorf("cannot decode the text: %w", errStored)
 	}
 	return string(t), nil
 }

@@ -36,7 +36,7 @@ func scanAsk(s engine.Scanner) (Ask, error) {
 	a.Made = instant(made)
 	var err error
 	if a.Spans, err = unpackSpans(spans); err != nil || len(job) != len(a.Job) {
-		return a, fmt.Errorf("%w: ask", concordat.ErrCorrupt)
+		return a, fmt.Errorf("%w: cannot decode a stored question", concordat.ErrCorrupt)
 	}
 	copy(a.Job[:], job)
 	return a, nil

@@ -47,7 +47,7 @@ var auditRoot = hex.EncodeToString(make([]byte, sha256.Size))
 func (e AuditEntry) sum() (string, error) {
 	prev, err := hex.DecodeString(e.Prev)
 	if err != nil || len(prev) != sha256.Size {
-		return "", fmt.Errorf("%w: previous hash %q", concordat.ErrCorrupt, e.Prev)
+		return "", fmt.Errorf("%w: the previous hash %q is not valid", concordat.ErrCorrupt, e.Prev)
 	}
 	b := append([]byte(auditLabel), 0)
 	b = append(b, prev...)
@@ -88,7 +88,7 @@ func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detai
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, detail); err != nil {
-		return AuditEntry{}, db.fail(fmt.Errorf("%w: detail: %w", concordat.ErrInvalid, err), "append audit entry %s", action)
+		return AuditEntry{}, db.fail(fmt.Errorf("%w: the detail is not JSON: %w", concordat.ErrInvalid, err), "append audit entry %s", action)
 	}
 	e := AuditEntry{
 		At:     instant(stamp(db.now())),

@@ -172,7 +172,7 @@ func (db *Batches) FinishBatch(ctx context.Context, id string, state concordat.S
 			return db.batchFinished(ctx, c, id, leads)
 		})
 	default:
-		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, state)
+		err = fmt.Errorf("%w: %q is not a final state", concordat.ErrInvalid, state)
 	}
 	return db.fail(err, "finish batch %s", id)
 }
@@ -293,7 +293,7 @@ func unpackPassages(packed []byte) ([]byte, error) {
 	defer dec.Close()
 	data, err := dec.DecodeAll(packed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: passages: %v", concordat.ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: cannot decode the passages: %v", concordat.ErrCorrupt, err)
 	}
 	return data, nil
 }

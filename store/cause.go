@@ -114,7 +114,7 @@ func causeOf(column string) (c Cause, err error) {
 		return c, nil
 	}
 	if err := json.Unmarshal([]byte(column), &c); err != nil {
-		return c, fmt.Errorf("%w: cause: %v", concordat.ErrCorrupt, err)
+		return c, fmt.Errorf("%w: cannot decode the stored cause: %v", concordat.ErrCorrupt, err)
 	}
 	return c, nil
 }

@@ -56,7 +56,7 @@ func scanDisclosure(s engine.Scanner) (Disclosure, error) {
 	}
 	if err == nil {
 		if e := json.Unmarshal([]byte(spans), &d.Spans); e != nil {
-			err = fmt.Errorf("%w: spans of disclosure %s: %w", concordat.ErrCorrupt, d.ID, e)
+			err = fmt.Errorf("%w: cannot decode the spans of disclosure %s: %w", concordat.ErrCorrupt, d.ID, e)
 		}
 	}
 	return d, err

@@ -25,11 +25,11 @@ const minMemory = 8 << 20
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: the findings have %d bytes, but at most %d are allowed", concordat.ErrInvalid, len(data), MaxFindings),
-			"put findings of task %s", id)
+			"store the findings of task %s", id)
 	}
 	packed, err := pack(data)
 	if err != nil {
-		return db.fail(err, "put findings of task %s", id)
+		return db.fail(err, "store the findings of task %s", id)
 	}
 	err = db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO findings (task, format, length, data, revision) VALUES (?, ?, ?, ?, 1)
@@ -38,7 +38,7 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 			id, findingsFormat, len(data), packed)
 		return err
 	})
-	return db.fail(err, "put findings of task %s", id)
+	return db.fail(err, "store the findings of task %s", id)
 }
 
 // ReplaceFindings replaces findings that still have the given revision, as returned by FindingsAt. If they have been replaced in the

@@ -119,7 +119,7 @@ func (h *Hook) validate() error {
 		}
 	}
 	if h.State != HookActive && h.State != HookPaused {
-		return fmt.Errorf("%w: state %q", concordat.ErrInvalid, h.State)
+		return fmt.Errorf("%w: unknown state %q", concordat.ErrInvalid, h.State)
 	}
 	return nil
 }

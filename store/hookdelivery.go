@@ -112,7 +112,7 @@ func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state
 	case DeliveryDelivered, DeliveryDead:
 		ended, due = stamp(db.now()), d.Due
 	default:
-		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "delivery %d", d.Seq)
+		return db.fail(fmt.Errorf("%w: unknown state %q", concordat.ErrInvalid, state), "delivery %d", d.Seq)
 	}
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE hook_delivery SET state = ?, due = ?, ended = ?, lease_until = 0, status = ?, cause = ?

@@ -84,7 +84,7 @@ func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data 
 	now := db.now()
 	body, err := json.Marshal(eventBody{kind, now.UTC().Truncate(time.Millisecond), data})
 	if err != nil {
-		return fmt.Errorf("%w: event %s: %w", concordat.ErrInvalid, kind, err)
+		return fmt.Errorf("%w: cannot encode event %s: %w", concordat.ErrInvalid, kind, err)
 	}
 	event := "msg_" + strings.ToLower(rand.Text())
 	if _, err := c.Exec(ctx, `INSERT INTO hook_event (id, kind, made, body) VALUES (?, ?, ?, ?)`, event, kind, stamp(now),

@@ -40,12 +40,12 @@ func scanInvitation(s engine.Scanner) (Invitation, error) {
 	}{{&i.Hash, hash}, {&i.Digest, digest}, {&i.Request, request}} {
 		b, err := hex.DecodeString(x.from)
 		if err != nil || len(b) != len(x.to) && len(b) != 0 {
-			return i, fmt.Errorf("%w: invitation %s", concordat.ErrCorrupt, hash)
+			return i, fmt.Errorf("%w: cannot decode invitation %s", concordat.ErrCorrupt, hash)
 		}
 		copy(x.to[:], b)
 	}
 	if err := json.Unmarshal([]byte(grants), &i.Grants); err != nil {
-		return i, fmt.Errorf("%w: grants: %w", concordat.ErrCorrupt, err)
+		return i, fmt.Errorf("%w: cannot decode the grants: %w", concordat.ErrCorrupt, err)
 	}
 	return i, nil
 }

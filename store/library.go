@@ -75,7 +75,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(policy)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l.Policy); err != nil {
-		return Library{}, fmt.Errorf("%w: policy of library %s: %w", concordat.ErrCorrupt, l.ID, err)
+		return Library{}, fmt.Errorf("%w: cannot decode the policy of library %s: %w", concordat.ErrCorrupt, l.ID, err)
 	}
 	return l, nil
 }
@@ -106,7 +106,7 @@ func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 			}
 			var now Policy
 			if err := json.Unmarshal([]byte(held), &now); err != nil {
-				return fmt.Errorf("%w: policy: %w", concordat.ErrCorrupt, err)
+				return fmt.Errorf("%w: cannot decode the policy: %w", concordat.ErrCorrupt, err)
 			}
 			let := now
 			let.Central = 0

@@ -132,7 +132,7 @@ func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	switch a.State {
 	case LTIFetch, LTIChecks, LTIDone, LTIFailed:
 	default:
-		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, a.State)
+		err = fmt.Errorf("%w: unknown state %q", concordat.ErrInvalid, a.State)
 	}
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {

@@ -50,7 +50,7 @@ func (db *Partners) Queue(ctx context.Context, partner concordat.SiteID, ns ...c
 			return nil
 		})
 	}
-	return db.fail(err, "queue %d notices for %s", len(ns), partner)
+	return db.fail(err, "queue %d notices for partner %s", len(ns), partner)
 }
 
 // Outbox returns up to limit due notices, longest waiting first.
@@ -64,7 +64,7 @@ func (db *Partners) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 		}
 		o.Made, o.Next = instant(made), instant(next)
 		if err := json.Unmarshal(b, &o.Notice); err != nil {
-			return o, fmt.Errorf("%w: notice %d: %w", concordat.ErrCorrupt, o.Seq, err)
+			return o, fmt.Errorf("%w: cannot decode notice %d: %w", concordat.ErrCorrupt, o.Seq, err)
 		}
 		return o, nil
 	}, `SELECT seq, partner, notice, made, attempts, next, cause FROM outbox WHERE next <= ? ORDER BY next, seq LIMIT ?`, stamp(db.now()),
@@ -136,7 +136,7 @@ func (db *Partners) Inbox(ctx context.Context, after int64, limit int) ([]Receiv
 		}
 		x.At = instant(at)
 		if err := json.Unmarshal(b, &x.Notice); err != nil {
-			return x, fmt.Errorf("%w: notice %d: %w", concordat.ErrCorrupt, x.Seq, err)
+			return x, fmt.Errorf("%w: cannot decode notice %d: %w", concordat.ErrCorrupt, x.Seq, err)
 		}
 		return x, nil
 	}, `SELECT seq, partner, notice, at FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
@@ -195,7 +195,7 @@ func (db *Partners) StandingAsks(ctx context.Context, e concordat.Epoch) ([]Stan
 		}
 		x.Made, x.Expires = instant(made), instant(expires)
 		if err := json.Unmarshal(b, &x.Ask); err != nil {
-			return x, fmt.Errorf("%w: standing question %d: %w", concordat.ErrCorrupt, x.Seq, err)
+			return x, fmt.Errorf("%w: cannot decode standing question %d: %w", concordat.ErrCorrupt, x.Seq, err)
 		}
 		return x, nil
 	}, `SELECT seq, partner, made, expires, ask FROM standing_ask WHERE federation = ? AND number = ? AND expires > ? ORDER BY seq`,

@@ -213,7 +213,7 @@ func (db *Notifications) ClaimNotification(ctx context.Context, lease time.Durat
 func (db *Notifications) KeepNotification(ctx context.Context, was NotificationState, n Notification, answers ...NotificationAnswer) error {
 	var err error
 	if !slices.Contains(NotificationStates, n.State) {
-		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, n.State)
+		err = fmt.Errorf("%w: unknown state %q", concordat.ErrInvalid, n.State)
 	} else {
 		err = db.write(ctx, func(c engine.Conn) error {
 			err := oneOf(c.Exec(ctx, `UPDATE notification SET state = ?, task = ?, cause = ?, attempts = ?, due = ? WHERE id = ? AND state = ?`,

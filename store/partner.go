@@ -97,7 +97,7 @@ func (db *Partners) PutCard(ctx context.Context, site concordat.SiteID, serial u
 	err := db.write(ctx, func(c engine.Conn) error {
 		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
 	})
-	return db.fail(err, "put card %d of %s", serial, site)
+	return db.fail(err, "store card %d of %s", serial, site)
 }
 
 // Cards returns all cards of a site, newest first.
@@ -133,7 +133,7 @@ func scanPartner(s engine.Scanner) (Partner, error) {
 		p.Policy = json.RawMessage(policy)
 	}
 	if err := json.Unmarshal([]byte(grants), &p.Grants); err != nil {
-		return p, fmt.Errorf("%w: grants: %w", concordat.ErrCorrupt, err)
+		return p, fmt.Errorf("%w: cannot decode the grants: %w", concordat.ErrCorrupt, err)
 	}
 	return p, nil
 }
@@ -145,7 +145,7 @@ func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time)
 	}
 	grants, err := json.Marshal(p.Grants)
 	if err != nil {
-		return fmt.Errorf("%w: grants: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("%w: cannot encode the grants: %w", concordat.ErrInvalid, err)
 	}
 	policy := p.Policy
 	if policy == nil {
@@ -193,7 +193,7 @@ func (db *Partners) Partners(ctx context.Context) ([]Partner, error) {
 func (db *Partners) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {
-		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, to), "partner %s", site)
+		return db.fail(fmt.Errorf("%w: unknown state %q", concordat.ErrInvalid, to), "partner %s", site)
 	}
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE partner SET state = ?, words = '', `+column+` = ? WHERE site = ? AND state = ?`, to, stamp(db.now()),

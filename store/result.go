@@ -29,7 +29,7 @@ const resultColumns = `span_start, span_end, kind, similarity, site, library, do
 func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results []Result) error {
 	for i, r := range results {
 		if err := checkResult(r); err != nil {
-			return db.fail(err, "put results of task %s: row %d", id, i)
+			return db.fail(err, "store the results of task %s: row %d", id, i)
 		}
 	}
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -55,7 +55,7 @@ func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results [
 		}
 		return nil
 	})
-	return db.fail(err, "put results of task %s", id)
+	return db.fail(err, "store the results of task %s", id)
 }
 
 func checkResult(r Result) error {

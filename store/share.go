@@ -200,7 +200,7 @@ func encodeShare(x Share) (string, error) {
 // Share returns the rule that opens the library to the partner, or concordat.ErrNotFound.
 func (db *Answers) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
 	x, err := scanShare(db.read().Row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
-	return x, db.fail(err, "share of %s with %s", lib, partner)
+	return x, db.fail(err, "get the share of %s with %s", lib, partner)
 }
 
 // Shares returns all shares ordered by library and partner. A nonempty library or partner selects only its shares.

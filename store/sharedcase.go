@@ -97,7 +97,7 @@ func scanCase(s engine.Scanner) (SharedCase, error) {
 	x.Opened = instant(opened)
 	err = errors.Join(fixedHex(x.ID[:], id), fixedHex(x.Job[:], job), fixedHex(x.Handle[:], handle))
 	if e := errors.Join(json.Unmarshal([]byte(own), &x.Own), json.Unmarshal([]byte(theirs), &x.Theirs)); e != nil {
-		err = errors.Join(err, fmt.Errorf("%w: case %s: %w", concordat.ErrCorrupt, id, e))
+		err = errors.Join(err, fmt.Errorf("%w: cannot decode case %s: %w", concordat.ErrCorrupt, id, e))
 	}
 	return x, err
 }

@@ -158,7 +158,7 @@ func (db *Alerts) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 		}
 		return db.alerted(ctx, c, seq, &a)
 	})
-	return seq, db.fail(err, "put alert of task %s%s", a.Task, a.Job)
+	return seq, db.fail(err, "store an alert for task %s%s", a.Task, a.Job)
 }
 
 // sameAlert updates the alert for the same check and document, and reports whether there is one.

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrLease means that the task no longer belongs to this worker; another worker may have it. The worker must drop its work.
-var ErrLease = errors.New("lease lost")
+var ErrLease = errors.New("the lease has been lost")
 
 // MaxAttempts is how many times a task is started before it is given up, so that a task that kills its worker does not keep doing so.
 const MaxAttempts = 3
@@ -292,7 +292,7 @@ func (db *Checks) finishTask(ctx context.Context, t Task, state concordat.State,
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
 	default:
-		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "finish task %s", t.ID)
+		return db.fail(fmt.Errorf("%w: %q is not a final state", concordat.ErrInvalid, state), "finish task %s", t.ID)
 	}
 	text, err := cause.column()
 	if err != nil {

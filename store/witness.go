@@ -31,7 +31,7 @@ func scanWitness(s engine.Scanner) (Witness, error) {
 	}
 	b, err := hex.DecodeString(hash)
 	if err != nil || len(b) != len(w.Hash) {
-		return w, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, hash)
+		return w, fmt.Errorf("%w: the hash %q is not valid", concordat.ErrCorrupt, hash)
 	}
 	copy(w.Hash[:], b)
 	w.At, w.Heard = instant(at), instant(heard)
@@ -54,7 +54,7 @@ func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error)
 	var fork *Witness
 	err := checkName("site", w.Site)
 	if err == nil && w.Seq > math.MaxInt64 {
-		err = fmt.Errorf("%w: entry %d", concordat.ErrInvalid, w.Seq)
+		err = fmt.Errorf("%w: the entry number %d is out of range", concordat.ErrInvalid, w.Seq)
 	}
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) (err error) {
@@ -62,7 +62,7 @@ func (db *Partners) AddWitness(ctx context.Context, w Witness) (*Witness, error)
 			return err
 		})
 	}
-	return fork, db.fail(err, "witness of %s", w.Site)
+	return fork, db.fail(err, "record an audit head of %s", w.Site)
 }
 
 // maxForks is the number of contradictory heads stored for a partner's audit log; two are proof.

@@ -8,7 +8,7 @@ import (
 // Check reads the whole database and fails with concordat.ErrCorrupt at the first inconsistency. Its cost grows with the size of the
 // file; for the audit log, call VerifyAudit.
 func (db *DB) Check(ctx context.Context) error {
-	return db.Fail(db.d.check(ctx, db), "check store")
+	return db.Fail(db.d.check(ctx, db), "check the store")
 }
 
 // Purge erases deleted and replaced rows from disk, as far as the engine can. If whole is set, it rewrites the database, which needs
@@ -18,7 +18,7 @@ func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	if err = db.next(ctx); err == nil {
 		purged, err = db.d.purge(ctx, db, whole)
 	}
-	return purged, db.Fail(err, "purge store")
+	return purged, db.Fail(err, "purge the store")
 }
 
 // syncFile syncs a file, or the names in a folder, to disk.

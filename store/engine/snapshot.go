@@ -30,11 +30,11 @@ type frozen interface {
 // concordat.ErrInvalid if the engine has its own means of copying.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
-		return nil, db.Fail(fmt.Errorf("%w: this kind of database must be backed up with the tools of the database server", concordat.ErrInvalid), "snapshot")
+		return nil, db.Fail(fmt.Errorf("%w: this kind of database must be backed up with the tools of the database server", concordat.ErrInvalid), "take a snapshot")
 	}
 	var state frozen
 	if err := db.retry(ctx, func() (err error) { state, err = db.d.freeze(ctx, db.reader); return err }); err != nil {
-		return nil, db.Fail(err, "snapshot")
+		return nil, db.Fail(err, "take a snapshot")
 	}
 	return &Snapshot{db, state}, nil
 }
@@ -44,7 +44,7 @@ func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if os.IsExist(err) {
-		return fmt.Errorf("copy store: %w: %w", concordat.ErrExists, err)
+		return fmt.Errorf("copy the store: %w: %w", concordat.ErrExists, err)
 	}
 	if err == nil {
 		err = f.Close()
@@ -56,7 +56,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 		err = syncFile(path)
 	}
 	if err != nil {
-		return errors.Join(s.db.Fail(NoSpace(err), "copy store"), os.Remove(path))
+		return errors.Join(s.db.Fail(NoSpace(err), "copy the store"), os.Remove(path))
 	}
 	return nil
 }
