@@ -204,7 +204,7 @@ func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 		if !lacks {
 			continue
 		}
-		n.log.Error("the copy lacks acknowledged records: its folder was reset to an older state, or its disk lost them; it does not count until it has caught up",
+		n.log.Error("the copy lacks acknowledged records: its folder was reset to an older state, or its disk lost the records; the copy does not count until it has caught up",
 			"shard", h.copy.o.Index.Shard, "has", have, "acknowledged", want)
 		n.mu.Lock()
 		h.ready = "" // Ready follows again when others can rely on the copy

@@ -27,7 +27,7 @@ type QuotaUsed struct {
 }
 
 func (q *QuotaUsed) Error() string {
-	return fmt.Sprintf("quota for %s exceeded: %d of %d left", q.Kind, q.Left, q.Most)
+	return fmt.Sprintf("quota for %s exceeded: only %d of %d left", q.Kind, q.Left, q.Most)
 }
 
 // QuotaTime is the display format for the time when an amount fits again.

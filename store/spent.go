@@ -39,7 +39,7 @@ type Overspent struct {
 }
 
 func (o *Overspent) Error() string {
-	return fmt.Sprintf("limit for %s exceeded: %d left", o.Kind, o.Left)
+	return fmt.Sprintf("limit for %s exceeded: only %d left", o.Kind, o.Left)
 }
 
 func (o *Overspent) Unwrap() error { return concordat.ErrRefused }

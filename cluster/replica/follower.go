@@ -93,7 +93,7 @@ func (r *Replica) onReply(m Reply) {
 		r.cut(m)
 	case Snapshot:
 		if r.applied > m.End {
-			r.quarantine("the master's log ends before records that were committed here")
+			r.quarantine("the master's log ends before records that were committed on this node")
 			return
 		}
 		if r.lost(r.log.End - 1) {
@@ -121,13 +121,13 @@ func (r *Replica) cut(m Reply) {
 	if !ok || to < max(r.applied, r.commit) {
 		// R8: the records in the index were committed and cannot be undone. Either this copy or the master is
 		// wrong.
-		r.quarantine("the master lacks records that were committed here")
+		r.quarantine("the master's log is missing records that were committed on this node")
 		return
 	}
 	if r.meta.Damaged {
 		// It is unknown which of the remaining records were committed: if all nodes were restored, this log can be the only one that
 		// contains them.
-		r.quarantine("the master lacks records that this copy has, and this copy has lost others")
+		r.quarantine("the master's log is missing records of this copy, and this copy has lost other records")
 		return
 	}
 	if r.lost(to) { // R8

@@ -185,7 +185,7 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
 		// The last segment is intact, so an older one has lost its end.
-		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the previous file ends at record %d, but this one begins after record %d",
+		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the previous file ends at record %d, but this file starts after record %d",
 			l.extent.End, s.base)}
 	}
 	b, err := os.ReadFile(s.path)

@@ -132,7 +132,7 @@ func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 		at := s.offsets[i+uint64(j)]
 		r, _, ok := parse(b[at-s.offsets[i]:s.end(i+uint64(j))-s.offsets[i]], s.salt)
 		if !ok || r.Seq != seq+uint64(j) {
-			return nil, &CorruptError{s.path, at, seq + uint64(j), "damaged since it was written"}
+			return nil, &CorruptError{s.path, at, seq + uint64(j), "the record was damaged after it was written"}
 		}
 		rs[j] = r
 	}

@@ -153,7 +153,7 @@ func (l *Log) Extent() Extent {
 func (l *Log) Room(size int) error {
 	free, err := l.o.Free()
 	if err != nil {
-		return fmt.Errorf("free space for the log %s: %w", l.dir, err)
+		return fmt.Errorf("cannot determine the free space for the log %s: %w", l.dir, err)
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -181,7 +181,7 @@ func (l *Log) Append(rs ...Record) error {
 	}
 	free, err := l.o.Free()
 	if err != nil {
-		return fmt.Errorf("free space for the log %s: %w", l.dir, err)
+		return fmt.Errorf("cannot determine the free space for the log %s: %w", l.dir, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

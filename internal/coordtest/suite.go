@@ -137,7 +137,7 @@ func cas(t *testing.T, s *suite) {
 	_, err = a.CAS(t.Context(), shard, 2, state(3, "a"), "")
 	want(t, err, coord.ErrStale)
 	if got, err = a.Read(t.Context(), shard); err != nil || got.Epoch != 2 {
-		t.Errorf("a refused change was made: %+v, %v", got, err)
+		t.Errorf("a change was made although it had been refused: %+v, %v", got, err)
 	}
 }
 
@@ -355,5 +355,5 @@ func cut(t *testing.T, s *suite) {
 	_, err = b.CAS(t.Context(), shard, now.Version, state(3, "b"), "")
 	must(t, err)
 	s.Cut(t, "a", false)
-	s.until(t, a, "what came meanwhile", func(v coord.View) bool { return v.Shards[shard].Epoch == 3 })
+	s.until(t, a, "the changes made in the meantime", func(v coord.View) bool { return v.Shards[shard].Epoch == 3 })
 }
