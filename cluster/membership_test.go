@@ -80,8 +80,8 @@ func TestCompatible(t *testing.T) {
 	}{
 		{coord.Node{Protocol: 1, OldestProtocol: 1, Log: 1}, coord.Node{}, ""},
 		{coord.Node{Protocol: 3, OldestProtocol: 2, Log: 1}, coord.Node{Protocol: 2, OldestProtocol: 1, Log: 1}, ""},
-		{coord.Node{Protocol: 3, OldestProtocol: 3, Log: 1}, coord.Node{Protocol: 2, OldestProtocol: 1, Log: 1}, "reads 3 and later"},
-		{coord.Node{Protocol: 2, OldestProtocol: 1, Log: 1}, coord.Node{Protocol: 3, OldestProtocol: 3, Log: 1}, "reads 3 and later"},
+		{coord.Node{Protocol: 3, OldestProtocol: 3, Log: 1}, coord.Node{Protocol: 2, OldestProtocol: 1, Log: 1}, "reads version 3 and later"},
+		{coord.Node{Protocol: 2, OldestProtocol: 1, Log: 1}, coord.Node{Protocol: 3, OldestProtocol: 3, Log: 1}, "reads version 3 and later"},
 		{coord.Node{Protocol: 2, OldestProtocol: 1, Log: 2}, coord.Node{Protocol: 2, OldestProtocol: 1, Log: 1}, "version 2 of the log"},
 	} {
 		err := cluster.Compatible(c.a, c.b)
