@@ -166,7 +166,7 @@ func TestWiped(t *testing.T) {
 	if err := s.Err(); !errors.Is(err, zk.ErrIdentity) || !strings.Contains(err.Error(), "its data was lost") || s.Online() {
 		t.Errorf("got %v, online %v", err, s.Online())
 	}
-	if !strings.Contains(w.log.String(), "takes no part in the cluster") {
+	if !strings.Contains(w.log.String(), "no longer takes part in the cluster") {
 		t.Error("the log does not say so")
 	}
 }
