@@ -48,7 +48,7 @@ func ParseRecipients(texts []string) (Recipients, error) {
 	}
 	slices.Sort(r.names)
 	if _, err := age.Encrypt(io.Discard, r.keys...); err != nil {
-		return Recipients{}, fmt.Errorf("%w: there are recipients of two kinds: name only those that begin with %s, or only others", ErrFormat,
+		return Recipients{}, fmt.Errorf("%w: cannot mix recipients that begin with %s with other recipients", ErrFormat,
 			hybridRecipient)
 	}
 	return r, nil
@@ -67,12 +67,13 @@ func parseRecipient(text string) (key age.Recipient, err error) {
 	case strings.HasPrefix(text, classicalPrefix):
 		key, err = age.ParseX25519Recipient(text)
 	case strings.HasPrefix(strings.ToUpper(text), "AGE-SECRET-KEY-"):
-		return nil, fmt.Errorf("%w: this is a secret identity; name the recipient that age-keygen printed along with it", ErrFormat)
+		return nil, fmt.Errorf("%w: got a secret identity; use the matching recipient, which age-keygen prints as the public key",
+			ErrFormat)
 	default:
-		return nil, fmt.Errorf("%w: recipient %.40q: want one that begins with %s", ErrFormat, text, classicalPrefix)
+		return nil, fmt.Errorf("%w: recipient %.40q: a recipient must begin with %s", ErrFormat, text, classicalPrefix)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: recipient %.40q: it is incomplete or was mistyped", ErrFormat, text)
+		return nil, fmt.Errorf("%w: recipient %.40q is incomplete or mistyped", ErrFormat, text)
 	}
 	return key, nil
 }
@@ -83,7 +84,7 @@ func (r Recipients) Names() []string { return slices.Clone(r.names) }
 // Encrypt returns a writer that encrypts to w. The file is complete only if Close returns nil. The writer buffers 64 KiB.
 func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	if len(r.keys) == 0 {
-		return nil, errors.New("there is no recipient to encrypt to")
+		return nil, errors.New("no recipients to encrypt to")
 	}
 	return age.Encrypt(w, r.keys...)
 }
@@ -104,7 +105,7 @@ func (r Recipients) FileName(key [32]byte, content [32]byte) string {
 type Opener struct{ identities []age.Identity }
 
 // ErrNotRecipient means that the file is encrypted to other recipients.
-var ErrNotRecipient = errors.New("it is encrypted to other recipients")
+var ErrNotRecipient = errors.New("the file is encrypted to different recipients")
 
 // maxIdentities is the maximum size of an identity file, in bytes.
 const maxIdentities = 1 << 20
@@ -113,7 +114,7 @@ const maxIdentities = 1 << 20
 // passphrase, as by NewLockedIdentity or age -p; ParseIdentities then calls ask. It fails with ErrFormat or ErrPassphrase.
 func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
 	if len(b) > maxIdentities {
-		return Opener{}, fmt.Errorf("identities: %w: more than %d bytes", ErrFormat, maxIdentities)
+		return Opener{}, fmt.Errorf("identities: %w: file is larger than %d bytes", ErrFormat, maxIdentities)
 	}
 	if bytes.HasPrefix(b, []byte(ageHeader)) {
 		s, err := ask()
@@ -126,7 +127,7 @@ func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
 	}
 	ids, err := age.ParseIdentities(bytes.NewReader(b))
 	if err != nil {
-		return Opener{}, fmt.Errorf("identities: %w: want lines that begin with AGE-SECRET-KEY-", ErrFormat)
+		return Opener{}, fmt.Errorf("identities: %w: each line must begin with AGE-SECRET-KEY-", ErrFormat)
 	}
 	return Opener{ids}, nil
 }
@@ -158,7 +159,7 @@ const (
 // passphrase.
 func NewLockedIdentity(s Secret) (Recipients, []byte, error) {
 	if s.kind != kindPassphrase {
-		return Recipients{}, nil, errors.New("the identity for backups is opened with a passphrase")
+		return Recipients{}, nil, errors.New("the backup identity must be protected with a passphrase")
 	}
 	id, err := age.GenerateHybridIdentity()
 	if err != nil {
@@ -199,7 +200,7 @@ func openWithPassphrase(b []byte, s Secret) ([]byte, error) {
 	case errors.As(err, &none) && slices.Contains(none.StanzaTypes, "scrypt"):
 		return nil, ErrPassphrase
 	case errors.As(err, &none):
-		return nil, fmt.Errorf("identities: %w: they are encrypted to a recipient, not with a passphrase", ErrFormat)
+		return nil, fmt.Errorf("identities: %w: the file is encrypted to a recipient instead of with a passphrase", ErrFormat)
 	case err != nil:
 		return nil, fmt.Errorf("identities: %w: %w", ErrFormat, err)
 	}

@@ -133,13 +133,13 @@ func TestRecipients(t *testing.T) {
 		"most":          {many[:crypto.MaxRecipients], ""},
 		"one too many":  {many, "want 1 to 16"},
 		"none":          {nil, "want 1 to 16"},
-		"both kinds":    {[]string{hybrid, classical}, "two kinds"},
+		"both kinds":    {[]string{hybrid, classical}, "cannot mix"},
 		"an identity":   {[]string{secret.String()}, "secret identity"},
 		"mistyped":      {[]string{classical[:20] + "q" + classical[21:]}, ""},
 		"cut":           {[]string{hybrid[:100]}, "incomplete"},
-		"an SSH key":    {[]string{"ssh-ed25519 AAAA"}, "begins with age1"},
-		"empty":         {[]string{""}, "begins with age1"},
-		"a passphrase":  {[]string{"correct horse"}, "begins with age1"},
+		"an SSH key":    {[]string{"ssh-ed25519 AAAA"}, "must begin with age1"},
+		"empty":         {[]string{""}, "must begin with age1"},
+		"a passphrase":  {[]string{"correct horse"}, "must begin with age1"},
 		"another human": {[]string{"age1" + strings.Repeat("q", 58)}, "incomplete"},
 	} {
 		if name == "mistyped" { // change to a different letter

@@ -52,7 +52,7 @@ func ParseHead(b []byte) (*Head, error) {
 // Check fails with ErrCard, ErrNoKey or ErrSignature unless the card's site signed the head.
 func (h *Head) Check(c *Card) error {
 	if h.Site != c.Site {
-		return fmt.Errorf("audit head: %w: it belongs to site %s", ErrCard, c.Site)
+		return fmt.Errorf("audit head: %w: the card belongs to site %s", ErrCard, c.Site)
 	}
 	key, ok := c.verifier(h.KeyEpoch, h.At)
 	if !ok {

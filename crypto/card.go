@@ -123,7 +123,7 @@ func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io
 			return nil, nil, err
 		}
 	} else if root = id.root; root == nil {
-		return nil, nil, fmt.Errorf("card: %w: the root key is kept elsewhere", ErrNoKey)
+		return nil, nil, fmt.Errorf("card: %w: the root key is not in the keystore", ErrNoKey)
 	}
 	c, _ := id.Expire(now)
 	c, err := c.ready(now, end, sealed, random)
@@ -185,10 +185,10 @@ func possession(root ed25519.PublicKey, serial uint64) []byte {
 func (f CardFields) validate() error {
 	var errs []error
 	if f.Name == "" || len(f.Name) > maxCardName || !printable(f.Name) {
-		errs = append(errs, fmt.Errorf("card: name %q: %w: want 1 to %d bytes of printable text", f.Name, ErrFormat, maxCardName))
+		errs = append(errs, fmt.Errorf("card: name %q: %w: must be 1 to %d bytes of printable text", f.Name, ErrFormat, maxCardName))
 	}
 	if len(f.Contact) > 1024 || !printable(f.Contact) {
-		errs = append(errs, fmt.Errorf("card: contact: %w: want at most 1024 bytes of printable text", ErrFormat))
+		errs = append(errs, fmt.Errorf("card: contact: %w: must be printable text of at most 1024 bytes", ErrFormat))
 	}
 	if len(f.URLs) > maxURLs {
 		errs = append(errs, fmt.Errorf("card: %w: %d addresses, but at most %d are allowed", ErrFormat, len(f.URLs), maxURLs))
@@ -197,7 +197,7 @@ func (f CardFields) validate() error {
 		errs = append(errs, checkURL(u))
 	}
 	if f.Modes == 0 || f.Modes&^(ModeSealed|ModeBlind) != 0 {
-		errs = append(errs, fmt.Errorf("card: modes %d: %w", f.Modes, ErrFormat))
+		errs = append(errs, fmt.Errorf("card: invalid modes %d: %w", f.Modes, ErrFormat))
 	}
 	return errors.Join(errs...)
 }
@@ -215,13 +215,14 @@ func checkURL(s string) error {
 // ParseCard reads a card and checks its signatures. It fails with ErrFormat or ErrSignature. The card retains b, which must not change.
 func ParseCard(b []byte) (*Card, error) {
 	if len(b) > MaxCard || len(b) < ed25519.SignatureSize {
-		return nil, fmt.Errorf("card: %w: %d bytes", ErrFormat, len(b))
+		return nil, fmt.Errorf("card: %w: invalid size: %d bytes", ErrFormat, len(b))
 	}
 	body, sig := b[:len(b)-ed25519.SignatureSize], b[len(b)-ed25519.SignatureSize:]
 	d := &decoder{b: body}
 	magic, version := string(d.take(4)), d.u8()
 	if magic != cardMagic || version != oldCard && version != cardVersion {
-		return nil, fmt.Errorf("card: %w: it has version %d, but this program reads %d and %d", ErrFormat, version, oldCard, cardVersion)
+		return nil, fmt.Errorf("card: %w: unsupported version %d; supported versions are %d and %d", ErrFormat, version, oldCard,
+			cardVersion)
 	}
 	c := &Card{Proven: version == cardVersion, raw: b}
 	proofs := c.read(d)
@@ -238,7 +239,7 @@ func ParseCard(b []byte) (*Card, error) {
 	}
 	for _, p := range proofs {
 		if !ed25519.Verify(p.key, possession(c.Root, c.Serial), p.signature) {
-			return nil, fmt.Errorf("card: TLS key: %w: the site has not shown that it holds the key", ErrSignature)
+			return nil, fmt.Errorf("card: TLS key: %w: no proof that the site holds the private key", ErrSignature)
 		}
 	}
 	for i := range c.Sealing {
@@ -304,7 +305,7 @@ func (c *Card) check() error {
 		return err
 	}
 	if !c.NotAfter.After(c.NotBefore) || c.NotAfter.Sub(c.NotBefore) > CardLife {
-		return fmt.Errorf("card: %w: it is in force for more than %v, or not at all", ErrFormat, CardLife)
+		return fmt.Errorf("card: %w: validity period must be above zero and at most %v", ErrFormat, CardLife)
 	}
 	if len(c.Signing) == 0 || len(c.Sealing) == 0 || len(c.TLS) == 0 {
 		return fmt.Errorf("card: %w: a key is missing", ErrFormat)
@@ -312,7 +313,7 @@ func (c *Card) check() error {
 	for _, ks := range [][]PublicKey{c.Signing, c.Sealing} {
 		for i, k := range ks {
 			if !k.To.After(k.From) || k.Epoch == 0 || i > 0 && k.Epoch <= ks[i-1].Epoch {
-				return fmt.Errorf("card: %w: key %d", ErrFormat, k.Epoch)
+				return fmt.Errorf("card: %w: invalid number or validity period of key %d", ErrFormat, k.Epoch)
 			}
 		}
 	}
@@ -328,10 +329,10 @@ func (c *Card) Digest() [32]byte { return sha256.Sum256(c.raw) }
 // Valid returns ErrCard if the card is not in force at the given time.
 func (c *Card) Valid(now time.Time) error {
 	if now.Before(c.NotBefore.Add(-Skew)) {
-		return fmt.Errorf("%w: it comes into force at %s", ErrCard, c.NotBefore.Format(time.RFC3339))
+		return fmt.Errorf("%w: the card is not valid before %s", ErrCard, c.NotBefore.Format(time.RFC3339))
 	}
 	if now.After(c.NotAfter.Add(Skew)) {
-		return fmt.Errorf("%w: it expired at %s", ErrCard, c.NotAfter.Format(time.RFC3339))
+		return fmt.Errorf("%w: the card expired at %s", ErrCard, c.NotAfter.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -348,13 +349,14 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 		return nil, err
 	}
 	if c.Site != site {
-		return nil, fmt.Errorf("%w: it belongs to %s", ErrCard, c.Site)
+		return nil, fmt.Errorf("%w: the card belongs to site %s", ErrCard, c.Site)
 	}
 	if len(c.URLs) == 0 {
 		return nil, errAddress
 	}
 	if held != nil && c.Serial <= held.Serial {
-		return nil, fmt.Errorf("%w: it has serial %d, but the site has a card with serial %d and different content", ErrCard, c.Serial, held.Serial)
+		return nil, fmt.Errorf("%w: the card has serial %d, which does not follow serial %d of the stored card", ErrCard, c.Serial,
+			held.Serial)
 	}
 	if err := c.Valid(now); err != nil {
 		return nil, err
@@ -363,7 +365,7 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 }
 
 // errAddress means that the card belongs to a site that only signs and has no partners.
-var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
+var errAddress = fmt.Errorf("%w: the card lists no address", ErrCard)
 
 // PinnedTLS reports whether the card lists the certificate key with this pin.
 func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }

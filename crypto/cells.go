@@ -30,7 +30,7 @@ type CellCipher struct{ block cipher.Block }
 // NewCellCipher returns the permutations for the message of a job. key is the result of FederationEpoch.CellKey.
 func NewCellCipher(key []byte, job [16]byte) (*CellCipher, error) {
 	if len(key) != 32 {
-		return nil, fmt.Errorf("the key for cells has %d bytes, want 32", len(key))
+		return nil, fmt.Errorf("cell key has %d bytes, want 32", len(key))
 	}
 	k, err := hkdf.Key(sha256.New, key, []byte(labelCells), string(job[:]), 32)
 	if err != nil {

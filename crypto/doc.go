@@ -75,7 +75,7 @@ var (
 	// is for the log.
 	ErrEnvelope = errors.New("envelope refused")
 	// ErrStale means that an authentic envelope is outside its period of validity.
-	ErrStale = errors.New("outside its period of validity")
+	ErrStale = errors.New("outside the validity period")
 	// ErrOpen means that an authentic envelope cannot be decrypted: its key no longer exists, or it was altered before it was signed.
 	ErrOpen = errors.New("cannot be decrypted")
 	// ErrPassphrase means that the passphrase or key does not open the keystore, or that the keystore was altered.

@@ -31,10 +31,10 @@ const (
 // expired.
 func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
 	if c.Site != i.Site {
-		return fmt.Errorf("%w: the card there belongs to site %s, but the invitation comes from site %s", ErrInvitation, c.Site, i.Site)
+		return fmt.Errorf("%w: the card belongs to site %s, but the invitation comes from site %s", ErrInvitation, c.Site, i.Site)
 	}
 	if now.After(i.Expiry) {
-		return fmt.Errorf("%w: it expired at %s", ErrInvitation, i.Expiry.Format(time.RFC3339))
+		return fmt.Errorf("%w: the invitation expired at %s", ErrInvitation, i.Expiry.Format(time.RFC3339))
 	}
 	return c.Valid(now)
 }
@@ -102,7 +102,7 @@ type Enrolment struct {
 // Then TokenHash identifies the invitation, and Check decides whether it can be redeemed.
 func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	if len(b) > MaxEnrolment {
-		return nil, fmt.Errorf("enrolment: %w: %d bytes", ErrFormat, len(b))
+		return nil, fmt.Errorf("enrolment: %w: request is too large: %d bytes", ErrFormat, len(b))
 	}
 	d := &decoder{b: b}
 	magic, version, suite, epoch := string(d.take(4)), d.u8(), Suite(d.u8()), d.u32()
@@ -140,13 +140,13 @@ func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
 // and a card of the inviting site that the asker could have seen. The caller must ensure that the invitation is used only once.
 func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
 	if now.After(expiry) {
-		return fmt.Errorf("%w: it expired at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: the invitation expired at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
 	}
 	for _, c := range own {
 		proof := redeemProof(e.token, e.Nonce, e.Card, c)
 		if hmac.Equal(proof[:], e.proof[:]) {
 			if c.Site == e.Card.Site {
-				return fmt.Errorf("%w: it was made by the same site", ErrInvitation)
+				return fmt.Errorf("%w: the invitation was created by the same site", ErrInvitation)
 			}
 			return nil
 		}
@@ -171,21 +171,21 @@ func (id *Identity) Receipt(e *Enrolment, now time.Time) ([]byte, error) {
 // Accepted returns an error unless inviter's site issued the receipt for the request.
 func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) error {
 	if len(receipt) != receiptSize {
-		return fmt.Errorf("receipt: %w: %d bytes", ErrFormat, len(receipt))
+		return fmt.Errorf("receipt: %w: invalid size: %d bytes", ErrFormat, len(receipt))
 	}
 	body, sig := receipt[:receiptSize-ed25519.SignatureSize], receipt[receiptSize-ed25519.SignatureSize:]
 	d := &decoder{b: body}
 	magic, version, status := string(d.take(4)), d.u8(), d.u8()
 	site, digest, epoch, at := SiteID(d.array32()), d.array32(), d.u32(), d.time()
 	if magic != receiptMagic || version != 1 || status != 1 || d.end("receipt") != nil || site != inviter.Site || digest != r.Digest {
-		return fmt.Errorf("receipt: %w: it belongs to another request", ErrFormat)
+		return fmt.Errorf("receipt: %w: not a receipt for this request", ErrFormat)
 	}
 	key, ok := inviter.verifier(epoch, at)
 	if !ok || !ed25519.Verify(key, append([]byte(labelEnrolled), body...), sig) {
 		return fmt.Errorf("receipt: %w", ErrSignature)
 	}
 	if at.After(now.Add(MaxTTL+Skew)) || at.Before(now.Add(-MaxTTL-Skew)) {
-		return fmt.Errorf("receipt: %w: it was made at %s", ErrStale, at.Format(time.RFC3339))
+		return fmt.Errorf("receipt: %w: issued at %s", ErrStale, at.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (h *Header) append(b []byte) []byte {
 func ParseHeader(env []byte) (Header, error) {
 	var h Header
 	if len(env) < envelopeLeast || len(env) > MaxEnvelope {
-		return h, fmt.Errorf("%w: %d bytes", ErrEnvelope, len(env))
+		return h, fmt.Errorf("%w: invalid size: %d bytes", ErrEnvelope, len(env))
 	}
 	d := &decoder{b: env[:headerSize]}
 	magic, version := string(d.take(4)), d.u8()
@@ -128,7 +128,7 @@ func ParseHeader(env []byte) (Header, error) {
 	case magic != envelopeMagic || version != 1:
 		return Header{}, fmt.Errorf("%w: not an envelope of version 1", ErrEnvelope)
 	case flags != 0 || d.end("header") != nil:
-		return Header{}, fmt.Errorf("%w: header", ErrEnvelope)
+		return Header{}, fmt.Errorf("%w: invalid header", ErrEnvelope)
 	}
 	return h, nil
 }
@@ -141,7 +141,7 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 	}
 	h.Suite, h.From, h.SigningEpoch, h.Issued = SuiteXWing, id.Site(), signer.epoch, now
 	if h.TTL <= 0 || h.TTL > MaxTTL || h.TTL%time.Millisecond != 0 {
-		return nil, fmt.Errorf("seal: time to live %v: %w", h.TTL, ErrFormat)
+		return nil, fmt.Errorf("seal: invalid time to live %v: %w", h.TTL, ErrFormat)
 	}
 	b := h.append(make([]byte, 0, envelopeLeast-padLeast+len(plain)))
 	enc, ct, err := encrypt(key, append([]byte(labelSeal), b...), b, plain)
@@ -151,7 +151,7 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 	b = append(binary.BigEndian.AppendUint16(b, uint16(len(enc))), enc...)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(ct))), ct...)
 	if len(b)+ed25519.SignatureSize > MaxEnvelope {
-		return nil, fmt.Errorf("seal: %w: the payload has %d bytes", ErrFormat, len(plain))
+		return nil, fmt.Errorf("seal: %w: payload of %d bytes is too large", ErrFormat, len(plain))
 	}
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(signer.seed), signed(b))...), nil
 }
@@ -246,23 +246,23 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 		return nil, err
 	}
 	if h.To != id.Site() {
-		return nil, fmt.Errorf("%w: it is addressed to another site", ErrEnvelope)
+		return nil, fmt.Errorf("%w: the envelope is addressed to a different site", ErrEnvelope)
 	}
 	if from == nil || from.Site != h.From {
-		return nil, fmt.Errorf("%w: the sender is unknown", ErrEnvelope)
+		return nil, fmt.Errorf("%w: unknown sender", ErrEnvelope)
 	}
 	if err := from.Valid(now); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnvelope, err)
 	}
 	if !p.suite(h.Suite) || !allowed(h) {
-		return nil, fmt.Errorf("%w: suite %d, type %d", ErrEnvelope, h.Suite, h.Type)
+		return nil, fmt.Errorf("%w: unexpected suite %d or type %d", ErrEnvelope, h.Suite, h.Type)
 	}
 	v := &Verified{Header: h, id: id, env: env, Until: h.Issued.Add(h.TTL + Skew)}
 	d := &decoder{b: env[headerSize : len(env)-ed25519.SignatureSize]}
 	v.enc = d.take(int(d.u16()))
 	v.ct = d.take(int(d.u32()))
 	if d.end("envelope") != nil || len(v.enc) != sealEncSize {
-		return nil, fmt.Errorf("%w: layout", ErrEnvelope)
+		return nil, fmt.Errorf("%w: invalid layout", ErrEnvelope)
 	}
 	body, sig := env[:len(env)-ed25519.SignatureSize], env[len(env)-ed25519.SignatureSize:]
 	// The key must have been in force at the time stated by the sender; below, that time is compared with our clock.
@@ -277,11 +277,11 @@ func (id *Identity) verify(env []byte, from *Card, p Policy, now time.Time, allo
 func (v *Verified) timely(now time.Time) error {
 	switch {
 	case v.TTL <= 0 || v.TTL > MaxTTL:
-		return fmt.Errorf("%w: its lifetime is %v", ErrStale, v.TTL)
+		return fmt.Errorf("%w: invalid lifetime %v", ErrStale, v.TTL)
 	case v.Issued.After(now.Add(Skew)):
-		return fmt.Errorf("%w: its issue time is %v in the future", ErrStale, v.Issued.Sub(now).Round(time.Second))
+		return fmt.Errorf("%w: the message was issued %v in the future", ErrStale, v.Issued.Sub(now).Round(time.Second))
 	case now.After(v.Until):
-		return fmt.Errorf("%w: it was issued %v ago", ErrStale, now.Sub(v.Issued).Round(time.Second))
+		return fmt.Errorf("%w: the message was issued %v ago", ErrStale, now.Sub(v.Issued).Round(time.Second))
 	}
 	return nil
 }
@@ -322,7 +322,7 @@ func (v *Verified) Open() (*Opened, error) {
 	d := &decoder{b: plain}
 	reply, err := kem.NewPublicKey(d.take(int(d.u16())))
 	if err != nil || d.bad {
-		return nil, fmt.Errorf("%w: reply key: %w", ErrOpen, ErrFormat)
+		return nil, fmt.Errorf("%w: invalid reply key: %w", ErrOpen, ErrFormat)
 	}
 	return &Opened{Header: v.Header, Digest: v.Digest, Payload: d.b, replyKey: reply}, nil
 }

@@ -178,7 +178,7 @@ func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap
 		}
 	}
 	if e.Number == 0 {
-		return nil, fmt.Errorf("federation %s: %w: there is no number left for another epoch", name, ErrEpoch)
+		return nil, fmt.Errorf("federation %s: %w: no epoch numbers left", name, ErrEpoch)
 	}
 	f.close(e.From.Add(overlap))
 	f.Epochs = append(f.Epochs, e)
@@ -205,7 +205,7 @@ func (f Federation) Bounded() Federation {
 // spaced returns an ErrEpoch if next begins less than EpochSpacing after last.
 func spaced(last, next FederationEpoch) error {
 	if earliest := last.From.Add(EpochSpacing); next.From.Before(earliest) {
-		return fmt.Errorf("%w: epoch %d began at %s, and the next can begin no earlier than a day later, at %s", ErrEpoch, last.Number,
+		return fmt.Errorf("%w: epoch %d began at %s; the next epoch must begin at least a day later, at %s", ErrEpoch, last.Number,
 			last.From.Format(time.RFC3339), earliest.Format(time.RFC3339))
 	}
 	return nil
@@ -224,7 +224,8 @@ func crowded(es []FederationEpoch) error {
 			}
 		}
 		if open > maxOpen {
-			return fmt.Errorf("%w: %d epochs would be served at once when epoch %d begins, but at most %d may be", ErrEpoch, open, e.Number, maxOpen)
+			return fmt.Errorf("%w: %d epochs would be active when epoch %d begins, but at most %d are allowed", ErrEpoch, open, e.Number,
+				maxOpen)
 		}
 	}
 	return nil
@@ -380,7 +381,8 @@ func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 				continue
 			case n == 0:
 			case e.Number <= held.Epochs[n-1].Number:
-				return nil, fmt.Errorf("federation %s: %w: epoch %d follows epoch %d", held.Name, ErrFormat, e.Number, held.Epochs[n-1].Number)
+				return nil, fmt.Errorf("federation %s: %w: epochs out of order: epoch %d follows epoch %d", held.Name, ErrFormat, e.Number,
+					held.Epochs[n-1].Number)
 			default:
 				if err := spaced(held.Epochs[n-1], e); err != nil {
 					return nil, fmt.Errorf("federation %s: %w", held.Name, err)
@@ -392,7 +394,7 @@ func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 		h := &held.Epochs[i]
 		later := !h.To.IsZero() && (e.To.IsZero() || e.To.After(h.To))
 		if h.secret != e.secret || !h.From.Equal(e.From) || later {
-			return nil, fmt.Errorf("federation %s: %w: epoch %d differs from the one held here", held.Name, ErrFormat, e.Number)
+			return nil, fmt.Errorf("federation %s: %w: epoch %d differs from the epoch stored at this site", held.Name, ErrFormat, e.Number)
 		}
 		h.To = e.To
 	}

@@ -84,7 +84,7 @@ func New(now time.Time, random io.Reader) (*Identity, error) {
 // documents under new pseudonyms. It fails with ErrFormat if the card belongs to another site. Call MakeCard next.
 func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity, error) {
 	if len(root) != ed25519.SeedSize {
-		return nil, fmt.Errorf("root key: %w: %d bytes", ErrFormat, len(root))
+		return nil, fmt.Errorf("root key: %w: invalid size: %d bytes", ErrFormat, len(root))
 	}
 	secret, err := draw(random, 32)
 	if err != nil {
@@ -93,7 +93,8 @@ func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity
 	id := &Identity{root: slices.Clone(root), rootPublic: public(root), secret: [32]byte(secret)}
 	if last != nil {
 		if last.Site != id.Site() {
-			return nil, fmt.Errorf("root key: %w: it belongs to site %s, but the card belongs to site %s", ErrFormat, id.Site(), last.Site)
+			return nil, fmt.Errorf("root key: %w: the key belongs to site %s, but the card belongs to site %s", ErrFormat, id.Site(),
+				last.Site)
 		}
 		id.serial = last.Serial
 		for _, k := range last.Signing {
@@ -122,7 +123,7 @@ func (id *Identity) HasRoot() bool { return id.root != nil }
 // Root returns the seed of the root key, 32 bytes, or ErrNoKey. Anyone who has it can act as the site.
 func (id *Identity) Root() ([]byte, error) {
 	if id.root == nil {
-		return nil, fmt.Errorf("root key: %w: it is kept elsewhere", ErrNoKey)
+		return nil, fmt.Errorf("root key: %w: the root key is not in the keystore", ErrNoKey)
 	}
 	return slices.Clone(id.root), nil
 }
@@ -130,7 +131,7 @@ func (id *Identity) Root() ([]byte, error) {
 // WithRoot returns the identity with the root key of the seed, which must be this site's.
 func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
 	if len(seed) != ed25519.SeedSize || !public(seed).Equal(id.rootPublic) {
-		return nil, fmt.Errorf("root key: %w: it belongs to another site", ErrFormat)
+		return nil, fmt.Errorf("root key: %w: the key belongs to a different site", ErrFormat)
 	}
 	c := id.clone()
 	c.root = slices.Clone(seed)
@@ -234,7 +235,8 @@ func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
 	if n := max(lasting(c.signing, now), lasting(c.tls, now)); n > maxRotating {
-		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, and a card has no room for more; an old key expires %d days after it "+
+		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, so the card has no room for new keys; an old key expires %d "+
+			"days after it "+
 			"was replaced", ErrFormat, n, SigningOverlap/(24*time.Hour))
 	}
 	c.signing = curtail(c.signing, start, SigningOverlap, func(k *signingKey, to time.Time) { k.to = to })
@@ -345,7 +347,7 @@ func (id *Identity) opener(epoch uint32) (hpke.PrivateKey, error) {
 			return k.key, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: this site does not have sealing key %d", ErrOpen, epoch)
+	return nil, fmt.Errorf("%w: this site has no sealing key %d", ErrOpen, epoch)
 }
 
 func newSealingKey(t term, random io.Reader) (sealingKey, error) {

@@ -52,25 +52,25 @@ func (i *Invitation) String() string {
 // knows whether the invitation is still valid, apart from Expiry.
 func ParseInvitation(text string) (*Invitation, error) {
 	if len(text) > 4096 {
-		return nil, fmt.Errorf("invitation: %w: %d characters", ErrFormat, len(text))
+		return nil, fmt.Errorf("invitation: %w: too long: %d characters", ErrFormat, len(text))
 	}
 	rest, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), invitationPrefix)
 	if !ok {
-		return nil, fmt.Errorf("invitation: %w: it must begin with %s", ErrFormat, invitationPrefix)
+		return nil, fmt.Errorf("invitation: %w: missing %s prefix", ErrFormat, invitationPrefix)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(rest)
 	if err != nil || len(b) < 1+32+16+8+4 {
-		return nil, fmt.Errorf("invitation: %w: it is truncated or altered", ErrFormat)
+		return nil, fmt.Errorf("invitation: %w: truncated or altered", ErrFormat)
 	}
 	d := &decoder{b: b[:len(b)-4]}
 	version := d.u8()
 	i := &Invitation{Site: d.array32(), Token: d.array16(), Expiry: d.time()}
 	i.URL = d.text(len(d.b))
 	if version != 1 {
-		return nil, fmt.Errorf("invitation: %w: it has version %d, but this program reads version 1", ErrFormat, version)
+		return nil, fmt.Errorf("invitation: %w: unsupported version %d; want version 1", ErrFormat, version)
 	}
 	if d.end("invitation") != nil || string(i.bytes()) != string(b) {
-		return nil, fmt.Errorf("invitation: %w: it is truncated or altered", ErrFormat)
+		return nil, fmt.Errorf("invitation: %w: truncated or altered", ErrFormat)
 	}
 	return i, checkURL(i.URL)
 }

@@ -59,10 +59,10 @@ func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
 	plain := id.plain()
 	held, err := parseIdentity(plain)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the keystore could not be opened again", err)
+		return nil, fmt.Errorf("%w: the new keystore cannot be read back", err)
 	}
 	if !bytes.Equal(held.plain(), plain) {
-		return nil, fmt.Errorf("keystore: %w: it would hold different keys when opened", ErrFormat)
+		return nil, fmt.Errorf("keystore: %w: the keys read back differ from those written", ErrFormat)
 	}
 	return lock(holdsIdentity, id.Site(), plain, s, random)
 }
@@ -100,7 +100,7 @@ func lock(what byte, site SiteID, plain []byte, s Secret, random io.Reader) ([]b
 		return nil, fmt.Errorf("keystore: %w: %d bytes, but at most %d are allowed", ErrFormat, len(b), MaxKeystore)
 	}
 	if held, err := a.Open(nil, nonce, b[keystoreHeader:], associated); err != nil || !bytes.Equal(held, plain) {
-		return nil, fmt.Errorf("keystore: %w: its encrypted part cannot be decrypted", ErrFormat)
+		return nil, fmt.Errorf("keystore: %w: encrypted content cannot be decrypted", ErrFormat)
 	}
 	return b, nil
 }
@@ -117,7 +117,7 @@ func (s Secret) wrapping(salt []byte, memory, passes uint32, lanes byte) []byte 
 // unlock returns a keystore's kind, site and content.
 func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	if len(b) > MaxKeystore || len(b) < keystoreHeader+chacha20poly1305.Overhead {
-		return SiteID{}, nil, fmt.Errorf("keystore: %w: %d bytes", ErrFormat, len(b))
+		return SiteID{}, nil, fmt.Errorf("keystore: %w: invalid size: %d bytes", ErrFormat, len(b))
 	}
 	d := &decoder{b: b[:keystoreHeader]}
 	magic, version, what, kind := string(d.take(4)), d.u8(), d.u8(), d.u8()
@@ -128,12 +128,12 @@ func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	case magic != keystoreMagic || version != 1:
 		return site, nil, fmt.Errorf("keystore: %w: not a keystore of version 1", ErrFormat)
 	case what != want:
-		return site, nil, fmt.Errorf("keystore: %w: it holds %s, not %s", ErrFormat, holds(what), holds(want))
+		return site, nil, fmt.Errorf("keystore: %w: contains %s, want %s", ErrFormat, holds(what), holds(want))
 	case kind != s.kind:
-		return site, nil, fmt.Errorf("keystore: %w: it must be opened with a %s", ErrPassphrase,
+		return site, nil, fmt.Errorf("keystore: %w: the keystore must be opened with a %s", ErrPassphrase,
 			map[byte]string{kindPassphrase: "passphrase", kindKey: "key file"}[kind])
 	case kind == kindPassphrase && (memory < 8 || memory > maxArgonMemory || passes < 1 || passes > maxArgonPasses || lanes != argonLanes):
-		return site, nil, fmt.Errorf("keystore: %w: the cost of the passphrase is out of range", ErrFormat)
+		return site, nil, fmt.Errorf("keystore: %w: the key derivation cost is out of range", ErrFormat)
 	}
 	a, err := chacha20poly1305.NewX(s.wrapping(salt, memory, passes, lanes))
 	if err != nil {
@@ -170,7 +170,7 @@ func Unlock(b []byte, s Secret) (*Identity, error) {
 		return nil, err
 	}
 	if id.Site() != site {
-		return nil, fmt.Errorf("keystore: %w: it holds the keys of another site", ErrFormat)
+		return nil, fmt.Errorf("keystore: %w: the keys belong to a different site", ErrFormat)
 	}
 	return id, nil
 }
@@ -229,7 +229,7 @@ func parseIdentity(b []byte) (*Identity, error) {
 	d := &decoder{b: b}
 	version := d.u8()
 	if version != 1 {
-		return nil, fmt.Errorf("keystore: %w: its content has version %d, but this program reads version 1", ErrFormat, version)
+		return nil, fmt.Errorf("keystore: %w: unsupported content version %d; want version 1", ErrFormat, version)
 	}
 	id := &Identity{rootPublic: ed25519.PublicKey(d.take(ed25519.PublicKeySize)), root: readSeed(d), serial: d.u64(), secret: d.array32()}
 	for i := range id.issued {

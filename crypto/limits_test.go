@@ -176,7 +176,8 @@ func TestLimits(t *testing.T) {
 			return n, a.card.VerifyStatement(epoch, strings.Repeat("k", n), start, [32]byte{}, nil, sig)
 		}},
 		{"payload of a message", crypto.MaxPayload, func(n int) (int, error) {
-			env, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, n)}, member.card, start,
+			env, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, n)}, member.card,
+				start,
 				source(7))
 			if err != nil {
 				return 0, err
@@ -278,7 +279,7 @@ func TestHostileEpochs(t *testing.T) {
 	}{
 		"an hour apart":   {grant(epoch(1, 0, 20), crypto.FederationEpoch{Number: 2, From: start.Add(time.Hour)}), "a day later"},
 		"before the last": {grant(epoch(2, -10, 0)), "a day later"},
-		"three at once":   {grant(epoch(1, 0, 20), epoch(2, 2, 20), epoch(3, 4, 0)), "3 epochs would be served at once"},
+		"three at once":   {grant(epoch(1, 0, 20), epoch(2, 2, 20), epoch(3, 4, 0)), "3 epochs would be active"},
 		"eight, never ending": {grant(epoch(1, 0, 0), epoch(2, 1, 0), epoch(3, 2, 0), epoch(4, 3, 0), epoch(5, 4, 0), epoch(6, 5, 0),
 			epoch(7, 6, 0), epoch(8, 7, 0)), "3 epochs"},
 	} {
@@ -315,7 +316,8 @@ func TestEarlyEpochs(t *testing.T) {
 		early         uint32
 	}{
 		"first": {at(), at(0, 1), 0}, "after 29 days": {at(0), at(0, 29), 2}, "after 30 days": {at(0), at(0, 30), 0},
-		"the second new one": {at(0), at(0, 30, 59), 3}, "held already": {at(0, 1), at(0, 1), 0}, "after one held": {at(0, 1), at(0, 1, 40), 0},
+		"the second new one": {at(0), at(0, 30, 59), 3}, "held already": {at(0, 1), at(0, 1), 0}, "after one held": {at(0, 1), at(0, 1, 40),
+			0},
 	} {
 		e, early := test.held.Early(&crypto.FederationGrant{Federation: test.granted})
 		if early != (test.early > 0) || e.Number != test.early {

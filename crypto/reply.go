@@ -22,7 +22,7 @@ func (id *Identity) SealReply(to *Opened, t MessageType, payload []byte, now tim
 // refusal, of type TypeError, is sealed to the sender's card.
 func (id *Identity) SealRefusal(v *Verified, to *Card, payload []byte, now time.Time, random io.Reader) ([]byte, error) {
 	if to.Site != v.From {
-		return nil, fmt.Errorf("%w: it belongs to %s", ErrCard, to.Site)
+		return nil, fmt.Errorf("%w: the card belongs to site %s", ErrCard, to.Site)
 	}
 	key, err := to.sealTo(SuiteXWing, now)
 	if err != nil {

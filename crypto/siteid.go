@@ -62,11 +62,11 @@ func checkChar(part string, i int) byte {
 func ParseSiteID(text string) (SiteID, error) {
 	var s SiteID
 	if len(text) > 128 {
-		return s, fmt.Errorf("site: %w: %d characters", ErrFormat, len(text))
+		return s, fmt.Errorf("site: %w: too long: %d characters", ErrFormat, len(text))
 	}
 	clean := strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(text))
 	if len(clean) != siteChars+siteParts {
-		return s, fmt.Errorf("site: %w: %d characters, not %d", ErrFormat, len(clean), siteChars+siteParts)
+		return s, fmt.Errorf("site: %w: got %d characters, want %d", ErrFormat, len(clean), siteChars+siteParts)
 	}
 	const part = siteChars / siteParts
 	var plain strings.Builder

@@ -21,7 +21,7 @@ import (
 )
 
 // ErrSignature means that the content differs from the signed content.
-var ErrSignature = errors.New("the content is not what was signed")
+var ErrSignature = errors.New("the content has changed since it was signed")
 
 // signingCertificateV2 is the attribute that binds the signature to its certificate (RFC 5035), as PAdES requires (ETSI EN 319 142-1,
 // 6.3).
@@ -38,7 +38,7 @@ const Overhead = 2048
 // key must be ECDSA or RSA.
 func Sign(content []byte, key crypto.Signer, chain []*x509.Certificate) ([]byte, error) {
 	if len(chain) == 0 {
-		return nil, errors.New("sign: no certificate")
+		return nil, errors.New("sign: the certificate chain is empty")
 	}
 	s, err := pkcs7.NewSignedData(content)
 	if err != nil {
@@ -65,7 +65,7 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	p.Content = content
 	c := p.GetOnlySigner()
 	if c == nil {
-		return nil, errors.New("signature: want exactly one certificate")
+		return nil, errors.New("signature: there must be exactly one signer")
 	}
 	var mismatch *pkcs7.MessageDigestMismatchError
 	switch err := p.Verify(); {
@@ -77,17 +77,17 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	var named signingCertificate
 	sum := sha256.Sum256(c.Raw)
 	if err := p.UnmarshalSignedAttribute(signingCertificateV2, &named); err != nil {
-		return c, fmt.Errorf("the signature does not name its certificate: %w", err)
+		return c, fmt.Errorf("the signature does not identify its certificate: %w", err)
 	}
 	if len(named.Certificates) == 0 || !bytes.Equal(named.Certificates[0].Hash, sum[:]) {
-		return c, errors.New("the signature names another certificate")
+		return c, errors.New("the signature identifies a different certificate")
 	}
 	if err := checkFrame(der, c); err != nil {
 		return c, fmt.Errorf("signature: %w", err)
 	}
 	for i, issuer := range p.Certificates[1:] {
 		if of := p.Certificates[i]; issuer.CheckSignature(of.SignatureAlgorithm, of.RawTBSCertificate, of.Signature) != nil {
-			return c, errors.New("signature: the certificate chain was changed")
+			return c, errors.New("signature: the certificate chain has been altered")
 		}
 	}
 	return c, nil
@@ -125,11 +125,11 @@ type signer struct {
 func checkFrame(der []byte, c *x509.Certificate) error {
 	var f frame
 	if rest, err := asn1.Unmarshal(der, &f); err != nil || len(rest) > 0 {
-		return fmt.Errorf("its frame was changed: %w", cmp.Or(err, error(asn1.SyntaxError{Msg: "trailing data"})))
+		return fmt.Errorf("SignedData structure has been altered: %w", cmp.Or(err, error(asn1.SyntaxError{Msg: "trailing data"})))
 	}
 	again, err := asn1.Marshal(f)
 	if err != nil {
-		return fmt.Errorf("its frame: %w", err)
+		return fmt.Errorf("SignedData structure: %w", err)
 	}
 	algorithm, by := pkcs7.OIDDigestAlgorithmECDSASHA256, x509.ECDSAWithSHA256
 	if c.PublicKeyAlgorithm == x509.RSA {
@@ -144,13 +144,13 @@ func checkFrame(der []byte, c *x509.Certificate) error {
 		s.Signers[0].Version != 1 || !is(s.Digests[0], pkcs7.OIDDigestAlgorithmSHA256) ||
 		!is(s.Signers[0].Digest, pkcs7.OIDDigestAlgorithmSHA256) || !is(s.Signers[0].Algorithm, algorithm) ||
 		!bytes.Equal(s.Signers[0].By.Issuer.FullBytes, c.RawIssuer) || s.Signers[0].By.Serial.Cmp(c.SerialNumber) != 0 {
-		return errors.New("its frame was changed")
+		return errors.New("SignedData structure has been altered")
 	}
 	// The library parses and re-encodes the attributes before it checks the signature. RFC 5652, 5.4, signs the attributes as a SET OF.
 	attributes := bytes.Clone(s.Signers[0].Attributes.FullBytes)
 	attributes[0] = asn1.TagSet | 0x20
 	if c.CheckSignature(by, attributes, s.Signers[0].Signature) != nil {
-		return errors.New("its attributes were changed")
+		return errors.New("signed attributes have been altered")
 	}
 	return nil
 }

@@ -159,7 +159,7 @@ func replace(path string, b []byte, on disk) (err error) {
 	}
 	renamed = true
 	if err = on.syncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("%s was written, but after a power failure the old content may be back: %w", path, err)
+		return fmt.Errorf("%s was written, but a power failure could still undo the change: %w", path, err)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func holds(f *os.File, b []byte) error {
 		return err
 	}
 	if !bytes.Equal(got[:n], b) {
-		return fmt.Errorf("%s: the bytes read back differ from those written", f.Name())
+		return fmt.Errorf("%s: data read back differs from data written", f.Name())
 	}
 	return nil
 }
