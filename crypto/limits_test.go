@@ -176,8 +176,7 @@ func TestLimits(t *testing.T) {
 			return n, a.card.VerifyStatement(epoch, strings.Repeat("k", n), start, [32]byte{}, nil, sig)
 		}},
 		{"payload of a message", crypto.MaxPayload, func(n int) (int, error) {
-			env, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, n)}, member.card,
-				start,
+			env, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, n)}, member.card, start,
 				source(7))
 			if err != nil {
 				return 0, err
@@ -316,8 +315,7 @@ func TestEarlyEpochs(t *testing.T) {
 		early         uint32
 	}{
 		"first": {at(), at(0, 1), 0}, "after 29 days": {at(0), at(0, 29), 2}, "after 30 days": {at(0), at(0, 30), 0},
-		"the second new one": {at(0), at(0, 30, 59), 3}, "held already": {at(0, 1), at(0, 1), 0}, "after one held": {at(0, 1), at(0, 1, 40),
-			0},
+		"the second new one": {at(0), at(0, 30, 59), 3}, "held already": {at(0, 1), at(0, 1), 0}, "after one held": {at(0, 1), at(0, 1, 40), 0},
 	} {
 		e, early := test.held.Early(&crypto.FederationGrant{Federation: test.granted})
 		if early != (test.early > 0) || e.Number != test.early {
