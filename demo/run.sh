@@ -69,7 +69,7 @@ site() {
 	until at "$1" status >/dev/null 2>&1; do
 		if ! kill -0 "$process" 2>/dev/null; then
 			cat "$base/$1.log" >&2
-			! grep -q "is in use by another program" "$base/$1.log" || echo "demo: port $((port - 1)) is taken; set DEMO_PORT to the first of five free ports" >&2
+			! grep -q "is already in use" "$base/$1.log" || echo "demo: port $((port - 1)) is taken; set DEMO_PORT to the first of five free ports" >&2
 			exit 1
 		fi
 		sleep 0.2

@@ -39,7 +39,7 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 	if end.Seq > 0 {
 		b, err := hex.DecodeString(end.Hash)
 		if err != nil || len(b) != len(hash) {
-			return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, end.Hash)
+			return nil, fmt.Errorf("%w: invalid hash of the last audit entry: %q", concordat.ErrCorrupt, end.Hash)
 		}
 		copy(hash[:], b)
 	}
@@ -82,7 +82,7 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 			return store.AuditHead{Seq: int64(h.Seq), Hash: hex.EncodeToString(h.Hash[:])}, nil
 		}
 	}
-	return store.AuditHead{}, fmt.Errorf("%w: the head of the audit is not signed by a key of this site", concordat.ErrCorrupt)
+	return store.AuditHead{}, fmt.Errorf("%w: the audit head is not signed with a key of this site", concordat.ErrCorrupt)
 }
 
 // AuditEnds compares the last entry of the audit with the kept head. If entries at the end are missing or different, it fails with
@@ -96,7 +96,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 		return end, kept, err
 	}
 	if end.Seq < kept.Seq {
-		return end, kept, fmt.Errorf("%w: the audit ends with entry %d, but this site signed entry %d: entries are missing at the end",
+		return end, kept, fmt.Errorf("%w: the audit ends with entry %d, but this site has signed entry %d: the last entries are missing",
 			concordat.ErrCorrupt, end.Seq, kept.Seq)
 	}
 	if kept.Seq == 0 {
@@ -104,7 +104,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	}
 	es, err := o.Store.Audit.Audit(ctx, kept.Seq-1, 1)
 	if err == nil && (len(es) == 0 || es[0].Hash != kept.Hash) {
-		err = fmt.Errorf("%w: entry %d of the audit is not the one that this site signed", concordat.ErrCorrupt, kept.Seq)
+		err = fmt.Errorf("%w: audit entry %d differs from the entry that this site signed", concordat.ErrCorrupt, kept.Seq)
 	}
 	return end, kept, err
 }

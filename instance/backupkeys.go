@@ -24,8 +24,8 @@ const (
 )
 
 // ErrNoBackupKey means that neither recipients nor a passphrase are configured.
-var ErrNoBackupKey = errors.New("this backup holds the keys of the site, so it must be encrypted: name a recipient with --recipient or " +
-	"backup.recipients in the configuration, or choose a passphrase with --passphrase or --passphrase-file; --plain leaves it readable")
+var ErrNoBackupKey = errors.New("a backup that contains the site's keys must be encrypted: set a recipient with --recipient or " +
+	"backup.recipients in the configuration, or choose a passphrase with --passphrase or --passphrase-file; use --plain to skip encryption")
 
 // backupEncryption is the setting for the encryption of backups.
 const backupEncryption = "backup encryption"

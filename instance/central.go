@@ -73,17 +73,17 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	select {
 	case c, ok := <-z.Settings():
 		if !ok {
-			return fmt.Errorf("settings of the cluster: %w", concordat.ErrUnavailable)
+			return fmt.Errorf("cluster settings: %w", concordat.ErrUnavailable)
 		}
 		next, s, err := o.TakeCentral(c)
 		if err != nil {
-			return fmt.Errorf("settings of the cluster: %w", err)
+			return fmt.Errorf("cluster settings: %w", err)
 		}
 		o.Config = next
 		o.Central.Store(c.Version)
 		return o.ApplyPolicies(ctx, c.Version, s)
 	case <-ctx.Done():
-		return fmt.Errorf("settings of the cluster: %w: %w", concordat.ErrUnavailable, ctx.Err())
+		return fmt.Errorf("cluster settings: %w: %w", concordat.ErrUnavailable, ctx.Err())
 	}
 }
 
@@ -152,10 +152,10 @@ func ParseCentral(c coord.Config) (CentralSettings, error) {
 	dec := json.NewDecoder(bytes.NewReader(c.Data))
 	dec.DisallowUnknownFields() // otherwise this program would drop them at the next change
 	if err := dec.Decode(&s); err != nil {
-		return s, fmt.Errorf("settings of the cluster, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
+		return s, fmt.Errorf("cluster settings, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
 	}
 	if s.Format != centralFormat {
-		return s, fmt.Errorf("settings of the cluster have format %d, but this program can read format %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
+		return s, fmt.Errorf("unsupported format %d of the cluster settings; want format %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
 	}
 	return s, s.Validate()
 }
@@ -170,9 +170,9 @@ func (s CentralSettings) Validate() error {
 	for _, k := range slices.Sorted(maps.Keys(s.Keys)) {
 		switch {
 		case !known[k]:
-			all = append(all, fmt.Errorf("%s: no such key", k))
+			all = append(all, fmt.Errorf("%s: unknown key", k))
 		case slices.Contains(ownKeys, k) || strings.HasPrefix(k, "cluster."):
-			all = append(all, fmt.Errorf("%s: each node has its own value for this key", k))
+			all = append(all, fmt.Errorf("%s: this key must be set on each node separately", k))
 		}
 	}
 	if _, err := config.Load("", s.Lookup(nil)); err != nil {

@@ -98,9 +98,9 @@ func HoldsPart(dir string) bool {
 func AbsentSite(dir string) error {
 	missing, there := missingPart(dir)
 	if there == "" {
-		return Usagef("%s contains no site: create one with concordat init %s, or name another folder with --data", dir, dir)
+		return Usagef("%s contains no site: create one with concordat init %s, or specify a different folder with --data", dir, dir)
 	}
-	return Usagef("%s contains no site: %s is missing, although %s exists: restore a backup with concordat restore, or name another folder "+
+	return Usagef("%s contains an incomplete site: %s is missing, although %s exists: restore a backup with concordat restore, or specify a different folder "+
 		"with --data", dir, missing, there)
 }
 

@@ -77,7 +77,7 @@ func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme conco
 		held, err := db.Setting(ctx, s[0])
 		switch {
 		case err == nil && held != s[1]:
-			return Usagef("the database already belongs to a site: its %s is %s, not %s", s[0], held, s[1])
+			return Usagef("the database already contains a site: %s is %s, not %s", s[0], held, s[1])
 		case err != nil && !errors.Is(err, concordat.ErrNotFound):
 			return err
 		}

@@ -28,7 +28,7 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	return nil, Usagef("no template %s: choose one of %s", name, NameList(names))
+	return nil, Usagef("unknown template %s; available templates: %s", name, NameList(names))
 }
 
 // SectionTemplate returns the wanted section template; "none" selects no template. By default, it is the template that all the given
@@ -96,7 +96,7 @@ func Templates(c *config.Config) map[string]*segment.Template {
 func (o *Instance) Language(flag string) (report.Language, error) {
 	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
 	if err != nil {
-		return "", Usagef("--language %s: want %s", flag, strings.Join(language.Short(), " or "))
+		return "", Usagef("unknown language %s for --language; want %s", flag, strings.Join(language.Short(), " or "))
 	}
 	return l, nil
 }

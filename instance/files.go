@@ -50,7 +50,7 @@ func ReadBounded(path string, most int64) ([]byte, error) {
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrInvalid, most)
+		err = fmt.Errorf("%s: %w: file is larger than %d bytes", path, concordat.ErrInvalid, most)
 	}
 	return b, err
 }

@@ -50,7 +50,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 			o.notePanic(err, "documents", len(docs))
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("move documents into the shards: %d of %d: %w", n, all, err), from.Close())
+			return errors.Join(fmt.Errorf("move documents into the shards: stopped after %d of %d: %w", n, all, err), from.Close())
 		}
 		if n += len(docs); time.Since(told) > 10*time.Second {
 			told = time.Now()
@@ -69,7 +69,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if held < n || n != all {
-		return fmt.Errorf("move documents into the shards: %d of %d were read, and the shards hold %d: %w", n, all, held, concordat.ErrCorrupt)
+		return fmt.Errorf("move documents into the shards: read %d of %d documents, but the shards contain %d: %w", n, all, held, concordat.ErrCorrupt)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err

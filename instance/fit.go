@@ -89,7 +89,7 @@ const (
 func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {
-		return fmt.Errorf("this index cannot recompute documents: %w", concordat.ErrInvalid)
+		return fmt.Errorf("this kind of index cannot recompute documents: %w", concordat.ErrInvalid)
 	}
 	u, err := o.AllUnfit(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestRemainsEndTheStart(t *testing.T) {
 	if err == nil {
 		_ = o.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "remove leftovers of interrupted work") {
+	if err == nil || !strings.Contains(err.Error(), "clean up after interrupted work") {
 		t.Errorf("opened with remains: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func TestKeyThroughPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := instance.RawKeyFrom(path)
-		if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "can be read by others") {
+		if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "other users can read") {
 			t.Errorf("mode %04o: %v", mode, err)
 		}
 		if err := os.Remove(path); err != nil {

@@ -47,7 +47,7 @@ func ReadIndexKey(dir string) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && len(key) != indexKeyBytes {
-		err = fmt.Errorf("%s: %w: %d bytes, want %d", IndexKeyName, concordat.ErrCorrupt, len(key), indexKeyBytes)
+		err = fmt.Errorf("%s: %w: got %d bytes, want %d", IndexKeyName, concordat.ErrCorrupt, len(key), indexKeyBytes)
 	}
 	return key, err
 }
@@ -184,9 +184,9 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 			return err
 		}
 	case o.Clustered():
-		return Usagef("this machine is a node of a cluster, but the server is not running here: start concordat serve, which finds the other nodes")
+		return Usagef("this machine is a cluster node, but its server is not running: start the server with concordat serve")
 	case HoldsShards(o.Dir):
-		return Usagef("the index came from a backup of a site with several machines: create the cluster again with concordat cluster init, then start concordat serve")
+		return Usagef("the index was restored from a backup of a cluster: recreate the cluster with concordat cluster init, then start concordat serve")
 	default:
 		if err := FinishReindex(o.Dir); err != nil {
 			return err

@@ -39,7 +39,7 @@ func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	}
 	for name, path := range named {
 		if out[name], err = os.ReadFile(path); err != nil {
-			return nil, fmt.Errorf("file named in the configuration: %w", err)
+			return nil, fmt.Errorf("read a file that the configuration refers to: %w", err)
 		}
 	}
 	return out, nil

@@ -32,7 +32,7 @@ const (
 )
 
 // ErrNoKeys means that the site has no keystore.
-var ErrNoKeys = errors.New("this site has no keys; make them with concordat site key init")
+var ErrNoKeys = errors.New("this site has no keys; create them with concordat site key init")
 
 // Keystore is the keystore of a site: the file and the secret that opens it.
 type Keystore struct {
@@ -96,9 +96,9 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return PassphraseFrom(path)
 		}
 		if ask == nil {
-			return crypto.Secret{}, Usagef("the keystore needs a passphrase, but there is no terminal to ask for it and %s is not set", PassphraseVariable)
+			return crypto.Secret{}, Usagef("cannot ask for the keystore passphrase: no terminal; set %s to a file that contains the passphrase", PassphraseVariable)
 		}
-		return ask("passphrase of the keystore: ")
+		return ask("Keystore passphrase: ")
 	}
 	var paths []string
 	if path := os.Getenv(KeyFileVariable); path != "" {
@@ -115,7 +115,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 			return s, err
 		}
 	}
-	return crypto.Secret{}, Usagef("no key for the keystore: %s does not exist; give its path with %s", strings.Join(paths, " or "), KeyFileVariable)
+	return crypto.Secret{}, Usagef("no key file for the keystore: %s does not exist; set %s to the path of the key file", strings.Join(paths, " or "), KeyFileVariable)
 }
 
 // PassphraseFrom reads a passphrase from the first line of a file that only its owner may be able to read.
@@ -126,7 +126,7 @@ func PassphraseFrom(path string) (crypto.Secret, error) {
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return crypto.Secret{}, Usagef("%s contains no passphrase on its first line", path)
+		return crypto.Secret{}, Usagef("%s: the first line must contain the passphrase", path)
 	}
 	return crypto.Passphrase([]byte(line)), nil
 }
@@ -138,7 +138,7 @@ func RawKeyFrom(path string) (crypto.Secret, error) {
 		return crypto.Secret{}, err
 	}
 	if len(b) != 32 {
-		return crypto.Secret{}, Usagef("key file %s has %d bytes, not 32", path, len(b))
+		return crypto.Secret{}, Usagef("key file %s has %d bytes, want 32", path, len(b))
 	}
 	return crypto.RawKey([32]byte(b)), nil
 }
@@ -153,10 +153,10 @@ func readSmall(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		return nil, Usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
+		return nil, Usagef("other users can read %s: mode is %04o, want 0600", path, info.Mode().Perm())
 	}
 	if info.Size() > most {
-		return nil, Usagef("%s has %d bytes, so it is not a secret file of this program", path, info.Size())
+		return nil, Usagef("secret file %s is too large: %d bytes", path, info.Size())
 	}
 	return os.ReadFile(path)
 }
@@ -252,12 +252,12 @@ func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 }
 
 // ErrNoCard means that the site has no card.
-var ErrNoCard = errors.New("there is none")
+var ErrNoCard = errors.New("the site has no card")
 
 // CardEndsError means that a card must be renewed soon.
 type CardEndsError struct{ On string } // a day
 
-func (e CardEndsError) Error() string { return "it ends on " + e.On }
+func (e CardEndsError) Error() string { return "the site card expires on " + e.On }
 
 // CardState returns when a card expires, or an error: the given error, ErrNoCard, the reason why the card is not in force, or a
 // CardEndsError.

@@ -126,7 +126,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	}
 	if held != nil {
 		if _, _, err := o.OpenKeystore(); err == nil {
-			return nil, "", Usagef("the site already has its keys: %s can be opened", path)
+			return nil, "", Usagef("the site already has keys in %s", path)
 		}
 	}
 	now := time.Now()
@@ -134,7 +134,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 		return nil, "", err
 	}
 	if was, err := o.Store.Setting(ctx, keysMadeSetting); err == nil && was != id.Site().String() {
-		return nil, "", Usagef("the root key belongs to site %s, but this is site %s", id.Site(), was)
+		return nil, "", Usagef("the root key belongs to site %s, but this site is %s", id.Site(), was)
 	} else if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return nil, "", err
 	}
@@ -179,7 +179,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 // the folder unless that is keyFile. The site must not be running, since the serving process could no longer open the keystore.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
 	if _, down := Serving(ctx, o.Dir); down == nil {
-		return nil, Usagef("the server is running: stop concordat serve first, because it could no longer open the keystore")
+		return nil, Usagef("the server is running: stop concordat serve before changing the key of the keystore")
 	}
 	k, _, err := o.OpenKeystore()
 	if err != nil {

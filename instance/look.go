@@ -44,10 +44,10 @@ func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) 
 			return me, nil
 		}
 		if _, err := Serving(ctx, dir); err != nil {
-			return coord.Node{}, Usagef("start concordat serve here first: the running server admits the other machine")
+			return coord.Node{}, Usagef("start concordat serve on this machine first; only a running server can admit another machine")
 		}
 		if err := w.Next(ctx); err != nil {
-			return coord.Node{}, fmt.Errorf("this node is serving, but the coordinator does not know about it yet: %w", err)
+			return coord.Node{}, fmt.Errorf("this node is running but not yet registered with the coordinator: %w", err)
 		}
 	}
 }
@@ -144,9 +144,9 @@ func AuthorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node,
 	}
 	if away == "" {
 		return coord.Node{},
-			fmt.Errorf("no node has the key of the cluster's authority: copy ca-key.pem into one node's cluster folder and restart that node: %w",
+			fmt.Errorf("no node has the key of the cluster's certificate authority: copy ca-key.pem into the cluster folder of one node and restart that node: %w",
 				concordat.ErrUnavailable)
 	}
-	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's authority, is not running: start it: %w", away,
+	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's certificate authority, is not running; start it first: %w", away,
 		concordat.ErrUnavailable)
 }

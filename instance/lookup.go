@@ -19,7 +19,7 @@ func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, 
 	}
 	i := slices.IndexFunc(ms, func(m store.Membership) bool { return string(m.Federation) == f })
 	if i < 0 {
-		return store.Membership{}, Usagef("no federation %s; see concordat federation show", f)
+		return store.Membership{}, Usagef("unknown federation %s; list federations with concordat federation show", f)
 	}
 	return ms[i], nil
 }
@@ -50,9 +50,9 @@ func (o *Instance) Library(ctx context.Context, name string) (store.Library, err
 		names[i] = l.ID
 	}
 	if len(names) == 0 {
-		return l, Usagef("no library %s; create it with concordat library create %s", name, name)
+		return l, Usagef("library %s does not exist; create it with concordat library create %s", name, name)
 	}
-	return l, Usagef("no library %s: choose one of %s", name, NameList(names))
+	return l, Usagef("library %s does not exist; available libraries: %s", name, NameList(names))
 }
 
 // Partner returns a partner by its identity in any form, or by its name on this site.
@@ -63,7 +63,7 @@ func (o *Instance) Partner(ctx context.Context, text string) (store.Partner, err
 	}
 	p, err := o.Store.Partners.Partner(ctx, site)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return p, Usagef("no partner %s; see concordat peer list", text)
+		return p, Usagef("unknown partner %s; list partners with concordat peer list", text)
 	}
 	return p, err
 }

@@ -36,7 +36,7 @@ func (o *Instance) meant(l *store.Library) index.Meant {
 func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
 	x, ok := o.Index.(cluster.Renewer)
 	if !ok {
-		return nil, fmt.Errorf("this index cannot recompute documents: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("this kind of index cannot recompute documents: %w", concordat.ErrInvalid)
 	}
 	return x.Unfit(ctx, o.CellsMade(), index.UnfitQuery{Library: l.ID, Want: o.meant(l), After: after, Limit: limit})
 }

@@ -61,7 +61,7 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 		}
 		return zk.Open(ctx, options)
 	}
-	return nil, Usagef("cluster.coordinator: this program does not understand %q: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
+	return nil, Usagef("cluster.coordinator: invalid address %q; want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
 // ZookeeperAddress parses zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark. The parameters account, ca,
@@ -79,7 +79,7 @@ func ZookeeperAddress(address string) (o zk.Options, err error) {
 	}
 	if t := q.Get("timeout"); t != "" {
 		if o.Timeout, err = time.ParseDuration(t); err != nil {
-			return o, Usagef("cluster.coordinator: timeout: %w", err)
+			return o, Usagef("cluster.coordinator: invalid timeout: %w", err)
 		}
 	}
 	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
@@ -100,10 +100,10 @@ func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" 
 func (o *Instance) Trust() (*cluster.Trust, error) {
 	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil, Usagef("this machine belongs to no cluster: create one with concordat cluster init, or join one with concordat cluster join: %w", err)
+		return nil, Usagef("this machine is not part of a cluster: create a cluster with concordat cluster init, or join one with concordat cluster join: %w", err)
 	}
 	if err == nil && string(t.Node) != o.Config.Cluster.Node {
-		err = Usagef("cluster.node is %q, but this machine's certificate says %q", o.Config.Cluster.Node, t.Node)
+		err = Usagef("cluster.node is %q, but the certificate of this machine is for node %q", o.Config.Cluster.Node, t.Node)
 	}
 	return t, err
 }
@@ -208,7 +208,7 @@ func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	}
 	m, ok := l.Members[t.Node]
 	if !ok || m.Key != "" && m.Key != t.Key() {
-		return fmt.Errorf("node %s is not a member of the cluster: it was removed, or never joined: %w", t.Node, concordat.ErrRefused)
+		return fmt.Errorf("node %s is not a member of the cluster: the node was removed or has never joined: %w", t.Node, concordat.ErrRefused)
 	}
 	return nil
 }

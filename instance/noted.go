@@ -112,7 +112,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	}
 	o.indexNote = "alone-" + id
 	lost := func(records string) error {
-		return fmt.Errorf("%s: the index lacks %s acknowledged changes because a file of its log was truncated or replaced by an older copy; restore a backup, or remove %s to continue without them: %w",
+		return fmt.Errorf("%s: the index has lost %s acknowledged changes, because a log file was truncated or replaced with an older copy; restore a backup, or delete %s to continue without the lost changes: %w",
 			filepath.Dir(path), records, path, concordat.ErrCorrupt)
 	}
 	switch was, err := o.Store.Setting(ctx, lostSetting); {
@@ -155,7 +155,7 @@ func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
 			return err
 		}
 		if dir := filepath.Join(o.Dir, IndexName, "00"); len(rows) > 0 {
-			return fmt.Errorf("%s is empty, although the catalogue lists documents: restore a backup, or write any name into %s to continue without them: %w",
+			return fmt.Errorf("%s is empty, but the catalogue lists documents: restore a backup, or write any name to %s to continue without the documents: %w",
 				dir, filepath.Join(dir, identityName), concordat.ErrCorrupt)
 		}
 	}
@@ -170,7 +170,7 @@ func identityOf(path string) (string, error) {
 		err = keyfile.Replace(path, b) // this must survive a power failure; otherwise, the records would belong to a different index
 	}
 	if err == nil && len(b) == 0 || len(b) > 64 {
-		err = fmt.Errorf("%s: %w: %d bytes", path, concordat.ErrCorrupt, len(b))
+		err = fmt.Errorf("%s: %w: invalid size: %d bytes", path, concordat.ErrCorrupt, len(b))
 	}
 	return string(b), err
 }

@@ -32,7 +32,7 @@ func (o *Instance) ClearRemains() error {
 		err = o.Originals().Sweep(o.noUploadBefore())
 	}
 	if err != nil {
-		return fmt.Errorf("remove leftovers of interrupted work: %w", err)
+		return fmt.Errorf("clean up after interrupted work: %w", err)
 	}
 	return nil
 }

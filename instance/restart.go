@@ -7,7 +7,7 @@ import (
 )
 
 // ErrRestart stops serve so that its service manager restarts it.
-var ErrRestart = errors.New("stopped by cluster restart; the service manager starts it again")
+var ErrRestart = errors.New("stopped by concordat cluster restart; the service manager will start the server again")
 
 // Supervised reports whether systemd started this process (systemd.exec(5), $SYSTEMD_EXEC_PID) or it is the first process of a container.
 func Supervised() bool {

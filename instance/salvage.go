@@ -118,7 +118,7 @@ func AsidesOf(dir string) ([]cluster.Aside, error) {
 func NothingAside(dir string) error {
 	asides, err := AsidesOf(dir)
 	if err == nil && len(asides) > 0 {
-		err = fmt.Errorf("%d copies of shards were set aside here and may contain documents that the site lacks: run concordat cluster salvage",
+		err = fmt.Errorf("%d shard copies were set aside on this machine and may contain documents that are missing from the site: run concordat cluster salvage",
 			len(asides))
 	}
 	return err

@@ -45,7 +45,7 @@ func CallServing(ctx context.Context, dir, path string, in, out any) error {
 	body := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 64<<20))
 	if resp.StatusCode != http.StatusOK {
 		var problem struct{ Error string }
-		return errors.Join(fmt.Errorf("the serving process answered %s", resp.Status), body.Decode(&problem), errors.New(problem.Error))
+		return errors.Join(fmt.Errorf("the server responded with %s", resp.Status), body.Decode(&problem), errors.New(problem.Error))
 	}
 	return body.Decode(out)
 }
@@ -64,7 +64,7 @@ func (st *FederationStatus) Words() []string {
 		for _, l := range e.Libraries {
 			libraries = append(libraries, fmt.Sprintf("%s %d of %d", l.Library, l.Held, l.Documents))
 		}
-		out = append(out, fmt.Sprintf("epoch %s: %s", e.Epoch, cmp.Or(strings.Join(libraries, ", "), "no library is open")))
+		out = append(out, fmt.Sprintf("epoch %s: %s", e.Epoch, cmp.Or(strings.Join(libraries, ", "), "no libraries are shared")))
 	}
 	return out
 }

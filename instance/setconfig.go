@@ -20,7 +20,7 @@ type Setting struct{ Key, Value string }
 // audit, it writes nothing. It refuses keys that this file does not control, and a configuration with a fault.
 func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...store.AuditNote) (*config.Config, error) {
 	if o.Clustered() {
-		return nil, fmt.Errorf("several machines share the settings; change them with concordat cluster zookeeper set: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("the nodes of a cluster share their settings; change them with concordat cluster zookeeper set: %w", concordat.ErrInvalid)
 	}
 	o.setting.Lock()
 	defer o.setting.Unlock()
@@ -32,7 +32,7 @@ func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...sto
 	for _, v := range values {
 		if i := slices.IndexFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key }); i >= 0 {
 			if env := config.Keys()[i].Env(); os.Getenv(env) != "" || o.Flags[v.Key] != "" {
-				return nil, fmt.Errorf("%s is set where the process is started, by %s or a flag: %w", v.Key, env, concordat.ErrInvalid)
+				return nil, fmt.Errorf("%s was set with %s or a flag when the server was started, so it cannot be changed here: %w", v.Key, env, concordat.ErrInvalid)
 			}
 		}
 		if text, err = config.SetText(text, v.Key, v.Value); err != nil {

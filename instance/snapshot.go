@@ -32,7 +32,7 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 		return o.copyClusterState(ctx, to)
 	}
 	if o.shard == nil {
-		return t, fmt.Errorf("%w: the index is not open here", concordat.ErrInvalid)
+		return t, fmt.Errorf("%w: the index is not open", concordat.ErrInvalid)
 	}
 	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
 	var frozen *index.Frozen
@@ -95,7 +95,7 @@ func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
 	}
 	signed, err := checkedHead(ctx, db, h.Signed)
 	if err == nil && (signed.Seq != h.Seq || signed.Hash != h.Hash) {
-		err = fmt.Errorf("%w: according to the manifest, the audit ends with entry %d, but according to its signature, with entry %d", concordat.ErrCorrupt, h.Seq, signed.Seq)
+		err = fmt.Errorf("%w: the manifest says that the audit ends with entry %d, but the signed audit head says entry %d", concordat.ErrCorrupt, h.Seq, signed.Seq)
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func secretLine(dir, key, path string) (string, error) {
 		return "", Usagef("%s: %w", key, err)
 	}
 	if info.Size() > maxPassword || info.Mode().Perm()&0o077 != 0 {
-		return "", Usagef("%s %s: want a file of at most %d bytes that only its owner can read (chmod 600)", key, path, maxPassword)
+		return "", Usagef("%s: %s must be at most %d bytes and readable only by its owner (chmod 600)", key, path, maxPassword)
 	}
 	b, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(b), "\n")
@@ -70,10 +70,10 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	id, err := o.Store.Setting(ctx, siteSetting)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
-		return Usagef("%s contains no site: create one with concordat init --store, or fill it with concordat store copy",
+		return Usagef("database %s contains no site: create one with concordat init --store, or copy a site into the database with concordat store copy",
 			store.Redacted(o.Config.Store.URL))
 	case err == nil && id != string(o.Config.Site.ID):
-		return Usagef("%s is the store of site %s, not of %s", store.Redacted(o.Config.Store.URL), id, o.Config.Site.ID)
+		return Usagef("database %s belongs to site %s, not to %s", store.Redacted(o.Config.Store.URL), id, o.Config.Site.ID)
 	}
 	return err
 }

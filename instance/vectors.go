@@ -87,7 +87,7 @@ func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error
 		return nil
 	}
 	if err := x.Delete(ctx, refs...); err != nil {
-		return fmt.Errorf("vectors of documents: %w", err)
+		return fmt.Errorf("document vectors: %w", err)
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ func TestClusterLife(t *testing.T) {
 	s.nodes["c"].signal(syscall.SIGTERM)
 	s.wants(0, "a", []string{"cluster", "remove", "c", "--dry-run"}, "would remove")
 	s.wants(0, "a", []string{"cluster", "remove", "c"}, "node c is removed")
-	s.wants(1, "c", []string{"serve", "--no-create"}, "was removed, or never joined")
+	s.wants(1, "c", []string{"serve", "--no-create"}, "was removed or has never joined")
 
 	// Everything is destroyed.
 	for _, n := range []string{"a", "b"} {

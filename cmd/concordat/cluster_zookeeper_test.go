@@ -110,7 +110,7 @@ func TestClusterCommands(t *testing.T) {
 	has(cluster(cli.Failed, "forget", "n2"), "in sync of shard 00")
 	has(cluster(cli.Done, "status"), "n2    -     away", "00     fewer copies")
 
-	has(cluster(cli.Misused, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "no such key", "each node has its own",
+	has(cluster(cli.Misused, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "unknown key", "must be set on each node",
 		"check.probe")
 	has(cluster(cli.Misused, "set"), "nothing to set")
 	cluster(cli.Done, "set", "check.threshold=0.25", "check.probe=exact")

@@ -246,7 +246,7 @@ func TestKeyOfAnotherCertificate(t *testing.T) {
 	p := configured(t, a, &a.PublicKey)
 	p.KeyFile = configured(t, b, &b.PublicKey).KeyFile
 	if _, err := signing.NewSigner(own.id).PDF(longReport(1), p, time.Now()); err == nil ||
-		!strings.Contains(err.Error(), "is not the key of") {
+		!strings.Contains(err.Error(), "does not match report.certificate") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
 	b, err := readBounded(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no complete backup: %w", dir, concordat.ErrNotFound)
+		return nil, fmt.Errorf("%s does not contain a complete backup: %w", dir, concordat.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
@@ -122,19 +122,19 @@ func parseManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %v", concordat.ErrCorrupt, err)
 	}
 	if m.Format < Format || m.Format > FormatEncrypted {
-		return nil, fmt.Errorf("%w: it has format %d, but this program can read formats %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
+		return nil, fmt.Errorf("%w: unsupported backup format %d; supported formats are %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
 	}
 	if (m.Encryption != nil) != (m.Format == FormatEncrypted) {
-		return nil, fmt.Errorf("%w: it is encrypted, but format %d has no encryption", concordat.ErrCorrupt, m.Format)
+		return nil, fmt.Errorf("%w: encryption settings do not match backup format %d", concordat.ErrCorrupt, m.Format)
 	}
 	if m.Shards < 0 || m.Format != FormatEncrypted && m.Shards > 0 != (m.Format == FormatShards) {
-		return nil, fmt.Errorf("%w: it has %d shards, which do not fit format %d", concordat.ErrCorrupt, m.Shards, m.Format)
+		return nil, fmt.Errorf("%w: %d shards are not possible in backup format %d", concordat.ErrCorrupt, m.Shards, m.Format)
 	}
 	if !strings.HasPrefix(m.State, statePrefix) || !plain(m.State) || strings.Contains(m.State, "/") {
-		return nil, fmt.Errorf("%w: unsuitable folder %q", concordat.ErrCorrupt, m.State)
+		return nil, fmt.Errorf("%w: invalid folder name %q", concordat.ErrCorrupt, m.State)
 	}
 	if b, err := hex.DecodeString(m.List); err != nil || len(b) != sha256.Size {
-		return nil, fmt.Errorf("%w: unusable hash %q", concordat.ErrCorrupt, m.List)
+		return nil, fmt.Errorf("%w: invalid hash %q", concordat.ErrCorrupt, m.List)
 	}
 	return &m, nil
 }
@@ -147,7 +147,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 	defer func() { _ = f.Close() }() // opened read-only
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrCorrupt, most)
+		err = fmt.Errorf("%s: %w: file is larger than %d bytes", path, concordat.ErrCorrupt, most)
 	}
 	return b, err
 }
@@ -162,7 +162,7 @@ func ParseFile(line string) (File, error) {
 	hash, path, ok := strings.Cut(line, "  ")
 	b, err := hex.DecodeString(hash)
 	if !ok || err != nil || len(b) != sha256.Size || !plain(path) {
-		return File{}, fmt.Errorf("%w: the list contains the invalid line %.100q", concordat.ErrCorrupt, line)
+		return File{}, fmt.Errorf("%w: invalid line in the list of files: %.100q", concordat.ErrCorrupt, line)
 	}
 	return File{path, [32]byte(b)}, nil
 }
@@ -184,7 +184,7 @@ func (b *Backup) each(f func(File) error) error {
 			return err
 		}
 		if !strings.HasPrefix(file.Path, b.Manifest.State+"/") && !strings.HasPrefix(file.Path, Originals+"/") {
-			return fmt.Errorf("%w: the list names %s", concordat.ErrCorrupt, file.Path)
+			return fmt.Errorf("%w: the list of files contains an unexpected path: %s", concordat.ErrCorrupt, file.Path)
 		}
 		n++
 		if err := f(file); err != nil {
@@ -221,11 +221,11 @@ func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 		case errors.Is(err, errProgress):
 			return err
 		case errors.Is(err, fs.ErrNotExist):
-			faults = append(faults, Fault{f.Path, "it is missing"})
+			faults = append(faults, Fault{f.Path, "file is missing"})
 		case errors.Is(err, errBytes):
-			faults = append(faults, Fault{f.Path, "its bytes have changed"})
+			faults = append(faults, Fault{f.Path, "content has changed"})
 		case err != nil:
-			faults = append(faults, Fault{f.Path, "it cannot be read: " + err.Error()})
+			faults = append(faults, Fault{f.Path, "cannot read file: " + err.Error()})
 		}
 		return nil
 	}
@@ -242,7 +242,7 @@ func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 }
 
 // errBytes means that a file's bytes do not match the list.
-var errBytes = fmt.Errorf("%w: its bytes have changed", concordat.ErrCorrupt)
+var errBytes = fmt.Errorf("%w: content has changed", concordat.ErrCorrupt)
 
 // errProgress marks errors from the caller's progress function, which end the call.
 var errProgress = errors.New("stopped")

@@ -32,7 +32,7 @@ var (
 	// ErrLocked means that the backup is encrypted and not unlocked.
 	ErrLocked = errors.New("the backup is encrypted")
 	// ErrRecipient means that the backup is encrypted to other recipients.
-	ErrRecipient = errors.New("the backup was not encrypted to this identity")
+	ErrRecipient = errors.New("the backup is encrypted to a different recipient")
 )
 
 // Encrypt specifies how to encrypt a backup.
@@ -147,7 +147,7 @@ func (m *Making) encryptState(ctx context.Context) error {
 		}
 		name := filepath.ToSlash(rel)
 		if !plain(name) {
-			return fmt.Errorf("unsuitable path %q", name)
+			return fmt.Errorf("invalid path %q", name)
 		}
 		e := entry{File: File{Path: m.state + "/" + name + encryptedSuffix}, name: name}
 		if err := m.encryptFile(path, filepath.Join(m.dir, filepath.FromSlash(e.Path)), &e); err != nil {
@@ -224,7 +224,7 @@ func (b *Backup) Unlocked() bool { return b.Manifest.Encryption == nil || b.open
 func (b *Backup) encryptedEntries(f func(entry) error) error {
 	file, err := os.Open(filepath.Join(b.dir, b.Manifest.State, contentsName))
 	if err != nil {
-		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
+		return fmt.Errorf("list of contents: %w: %w", concordat.ErrCorrupt, err)
 	}
 	defer func() { _ = file.Close() }() // opened read-only
 	r, err := b.opener.Open(bufio.NewReader(file))
@@ -232,7 +232,7 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 		return ErrRecipient
 	}
 	if err != nil {
-		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
+		return fmt.Errorf("list of contents: %w: %w", concordat.ErrCorrupt, err)
 	}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), maxEntry)
@@ -242,7 +242,7 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 			return nil
 		}
 		if !lines.Scan() {
-			return fmt.Errorf("%w: %s is missing from the list of the contents", concordat.ErrCorrupt, stored.Path)
+			return fmt.Errorf("%w: the list of contents is missing %s", concordat.ErrCorrupt, stored.Path)
 		}
 		e, err := parseEntry(lines.Bytes(), stored)
 		if err != nil {
@@ -254,10 +254,10 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 		return err
 	}
 	if lines.Scan() {
-		return fmt.Errorf("%w: the list of the contents names files that are missing", concordat.ErrCorrupt)
+		return fmt.Errorf("%w: the list of contents includes files that are not in the backup", concordat.ErrCorrupt)
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
+		return fmt.Errorf("list of contents: %w: %w", concordat.ErrCorrupt, err)
 	}
 	return nil
 }
@@ -266,11 +266,11 @@ func (b *Backup) encryptedEntries(f func(entry) error) error {
 func parseEntry(text []byte, stored File) (entry, error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		return entry{}, fmt.Errorf("%w: line of the contents: %w", concordat.ErrCorrupt, err)
+		return entry{}, fmt.Errorf("%w: list of contents: %w", concordat.ErrCorrupt, err)
 	}
 	hash, err := hex.DecodeString(l.SHA256)
 	if err != nil || len(hash) != sha256.Size || l.File != stored.Path || !plain(l.Name) {
-		return entry{}, fmt.Errorf("%w: the line of the contents for %s is invalid", concordat.ErrCorrupt, stored.Path)
+		return entry{}, fmt.Errorf("%w: list of contents: invalid line for %s", concordat.ErrCorrupt, stored.Path)
 	}
 	return entry{stored, l.Name, [32]byte(hash)}, nil
 }

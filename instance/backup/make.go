@@ -98,7 +98,7 @@ func tidy(dir string) error {
 // AddFile copies a file into the state under a slash-separated path. If there is no such file, it returns false without an error.
 func (m *Making) AddFile(from, path string) (bool, error) {
 	if !plain(path) {
-		return false, fmt.Errorf("unsuitable path %q", path)
+		return false, fmt.Errorf("invalid path %q", path)
 	}
 	to := filepath.Join(m.State(), filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -143,7 +143,7 @@ func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []strin
 func (m *Making) AddOriginal(path string) (bool, error) {
 	want, ok := hashName(filepath.Base(path))
 	if !ok {
-		return false, fmt.Errorf("original %s: its name is not a hash", path)
+		return false, fmt.Errorf("original %s: file name is not a SHA-256 hash", path)
 	}
 	if m.enc != nil {
 		return m.encryptOriginal(path, want)

@@ -100,7 +100,7 @@ func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
 		return errBytes
 	}
 	if err != nil { // the bytes match the list, so the fault must be elsewhere
-		return fmt.Errorf("%w: it cannot be decrypted: %w", concordat.ErrCorrupt, err)
+		return fmt.Errorf("%w: cannot decrypt the file: %w", concordat.ErrCorrupt, err)
 	}
 	return nil
 }

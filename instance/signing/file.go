@@ -106,7 +106,7 @@ func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 	start := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n') + 1
 	line := b[start:]
 	if len(line) > maxMark {
-		return nil, [32]byte{}, fmt.Errorf("signature of the file: %w", concordat.ErrNotFound)
+		return nil, [32]byte{}, fmt.Errorf("file signature: %w", concordat.ErrNotFound)
 	}
 	for _, f := range []Form{HTML, CSV, Text} {
 		before, behind := f.around()
@@ -121,12 +121,12 @@ func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 			err = json.Unmarshal(raw, &sig)
 		}
 		if again, e := json.Marshal(sig); err == nil && (e != nil || !bytes.Equal(again, raw)) {
-			err = errors.New("it does not have the form of a signature") // only one spelling is accepted; every byte of a report counts
+			err = errors.New("not in the form of a signature") // only one spelling is accepted; every byte of a report counts
 		}
 		if err != nil {
-			return nil, [32]byte{}, fmt.Errorf("signature of the file: %w: %v", concordat.ErrInvalid, err)
+			return nil, [32]byte{}, fmt.Errorf("file signature: %w: %v", concordat.ErrInvalid, err)
 		}
 		return &sig, fileSum(f, sha256.Sum256(b[:start])), nil
 	}
-	return nil, [32]byte{}, fmt.Errorf("signature of the file: %w", concordat.ErrNotFound)
+	return nil, [32]byte{}, fmt.Errorf("file signature: %w", concordat.ErrNotFound)
 }

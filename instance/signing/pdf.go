@@ -147,7 +147,7 @@ func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypt
 		return nil, nil, fmt.Errorf("report.key: %w", err)
 	}
 	if public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); !ok || !public.Equal(chain[0].PublicKey) {
-		return nil, nil, errors.New("report.key is not the key of report.certificate")
+		return nil, nil, errors.New("report.key does not match report.certificate")
 	}
 	if now.Before(chain[0].NotBefore) || now.After(chain[0].NotAfter) {
 		return nil, nil, fmt.Errorf("report.certificate is valid only from %s to %s", chain[0].NotBefore.Format(time.DateOnly),
@@ -180,7 +180,7 @@ func readChain(path string) ([]*x509.Certificate, error) {
 		out = append(out, c)
 	}
 	if out == nil {
-		return nil, fmt.Errorf("%s contains no certificate", path)
+		return nil, fmt.Errorf("no certificate in %s", path)
 	}
 	return out, nil
 }
@@ -193,7 +193,7 @@ func readKey(path string) (crypto.Signer, error) {
 	for {
 		var block *pem.Block
 		if block, b = pem.Decode(b); block == nil {
-			return nil, fmt.Errorf("%s contains no private key", path)
+			return nil, fmt.Errorf("no private key in %s", path)
 		}
 		var key any
 		switch block.Type {
@@ -211,7 +211,7 @@ func readKey(path string) (crypto.Signer, error) {
 		}
 		s, ok := key.(crypto.Signer)
 		if r, isRSA := key.(*rsa.PrivateKey); !ok || isRSA && r.N.BitLen() < 2048 {
-			return nil, fmt.Errorf("%s: want an ECDSA key or an RSA key with at least 2048 bits", path)
+			return nil, fmt.Errorf("%s: unsupported key; want an ECDSA key or an RSA key of at least 2048 bits", path)
 		}
 		return s, nil
 	}
