@@ -11,7 +11,7 @@ type Cluster struct {
 
 var clusterKeys = []Key{
 	text("cluster.coordinator", "", restart, func(c *Config) *string { return &c.Cluster.Coordinator },
-		"Coordinator of the site's machines: zk://host:port,host:port, with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by &, or http://host:port of concordat cluster coordinator. Empty: one machine."),
+		"Coordinator of the site's machines: zk://host:port,host:port, with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by &, or http://host:port of concordat cluster coordinator. Empty: no cluster."),
 	text("cluster.node", "", restart, func(c *Config) *string { return &c.Cluster.Node },
 		"Name of this machine within the site: lower-case letters, digits, hyphen; at most 63."),
 	text("cluster.zone", "", restart, func(c *Config) *string { return &c.Cluster.Zone },

@@ -242,7 +242,7 @@ func TestFull(t *testing.T) {
 		"meaning.encoder.run": "off", "meaning.encoder.command": "", "meaning.encoder.memory": "1GiB", "meaning.encoder.processors": "2",
 		"meaning.encoder.dimensions": "384", "meaning.encoder.keep": "5000", "meaning.encoder.allow_text_to_leave": "true",
 		"lti.learners": "true", "lti.private_addresses": "true",
-		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
+		"login.oidc.university": "https://id.example.edu client check, no secret, creates accounts, default role submitter",
 		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`,
 		"templates.thesis":      "abstract /^Abstract$/; references /^References$/ skip",
 	}
@@ -446,7 +446,7 @@ func TestEncoder(t *testing.T) {
 		"meaning: {encoder: {url: 'https://e.example.edu', allow_text_to_leave: true, model: '" + strings.Repeat("m", 300) +
 			"'}}": "longer",
 		"meaning: {encoder: {url: nowhere}}":                                        "want an address",
-		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1', command: 'e {socket}'}}": "names a server",
+		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1', command: 'e {socket}'}}": "meaning.encoder.url is set",
 		"meaning: {encoder: {batch: 0}}":                                            "meaning.encoder.batch",
 		"meaning: {encoder: {allow_text: yes}}":                                     "unknown key",
 	} {

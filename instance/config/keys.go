@@ -69,13 +69,13 @@ var siteKeys = []Key{
 	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
 		"Display name of the site, shown in reports and to partners."),
 	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
-		"Fingerprint recipe; reindex applies a change to an existing index.",
+		"Fingerprint recipe; after a change, reindex existing documents.",
 		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
 	threshold("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
 		"Minimum covered share for a document to be called reused."),
 	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
-		"The value exact looks up only each band's own value, which is faster but finds only close copies; the value one also looks up its neighbours."),
+		"exact: look up only each band's own value, which is faster but finds only close copies; one: also look up neighbouring values."),
 	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
 		"Sentences to ask partner sites about: those that matched nothing here, all, or none.",
 		"unmatched", "all", "none"),
@@ -85,15 +85,15 @@ var siteKeys = []Key{
 	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
 		"Minimum similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
 	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
-		"Days after which submissions from the pages are checked again. 0: only as set for each check."),
+		"Days after which submissions from the pages are checked again. 0: only if set for a check."),
 
 	text("wording.stock", "", restart, func(c *Config) *string { return &c.Wording.Stock },
-		"File with wording that people may share at this site, such as declarations (UTF-8, at most 4 MiB)."),
+		"File with wording that anyone at this site may use, such as declarations (UTF-8, at most 4 MiB)."),
 
 	tongue("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of reports, such as en or zh."),
 	text("report.certificate", "", live, func(c *Config) *string { return &c.Report.Certificate },
-		"File with the X.509 certificate chain that signs PDF reports (PEM). Empty: the site makes one."),
+		"File with the X.509 certificate chain for signing PDF reports (PEM). Empty: the site generates one."),
 	text("report.key", "", live, func(c *Config) *string { return &c.Report.Key },
 		"File with the private key of report.certificate (PEM, not encrypted, readable by the site only)."),
 }
@@ -126,9 +126,9 @@ func ruleKeys() []Key {
 
 var extractKeys = []Key{
 	size("extract.max_input", "256MiB", restart, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxInput },
-		"Largest file that is read."),
+		"Maximum size of a file."),
 	size("extract.max_text", "32MiB", restart, 1, 1*gib, func(c *Config) *int64 { return &c.Extract.MaxText },
-		"Maximum text kept from one document; the rest is reported as not read."),
+		"Maximum text kept from one document; the rest is reported as unread."),
 	size("extract.max_unpacked", "512MiB", restart, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxUnpacked },
 		"Maximum unpacked size of all parts of one file."),
 	number("extract.max_pages", "5000", restart, "pages", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxPages },
@@ -138,17 +138,17 @@ var extractKeys = []Key{
 	number("extract.max_ratio", "200", restart, "", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxRatio },
 		"Maximum ratio of unpacked to packed size of an archive."),
 	number("extract.max_depth", "256", restart, "levels", 1, 100_000, func(c *Config) *int { return &c.Extract.MaxDepth },
-		"Deepest nesting of elements within a document."),
+		"Maximum nesting depth of elements in a document."),
 	number("extract.max_nesting", "3", restart, "levels", 1, 100, func(c *Config) *int { return &c.Extract.MaxNesting },
 		"Maximum depth of archives within archives."),
 	duration("extract.wall", "2m", restart, time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Extract.Wall },
-		"Maximum time for one file."),
+		"Maximum time to read one file."),
 	duration("extract.cpu", "1m", restart, time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Extract.CPU },
-		"Maximum processor time for one file."),
+		"Maximum processor time to read one file."),
 	size("extract.memory", "1GiB", restart, 256*mib, 1<<40, func(c *Config) *int64 { return &c.Extract.Memory },
-		"Maximum memory for reading one file."),
+		"Maximum memory to read one file."),
 	text("extract.ocr", "", restart, func(c *Config) *string { return &c.Extract.OCR },
-		"Languages, such as eng+chi_sim, in which Tesseract reads pages without a text layer. Empty: off."),
+		"Tesseract languages for pages without a text layer, such as eng+chi_sim. Empty: no OCR."),
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Address of the pages and the API. Port 0: any free port."),
@@ -169,11 +169,11 @@ var extractKeys = []Key{
 		"Allow learning platforms at private or loopback addresses, and over http."),
 
 	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
-		"Address to listen on for partner sites. The address that they use is in the site's card."),
+		"Address to listen on for partner sites. The site's card contains its public address."),
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
-		"A proxy terminates partners' TLS, so only their sealed messages identify them."),
+		"Whether a proxy terminates TLS, so that only sealed messages identify partners."),
 	networks("federation.allow", "", func(c *Config) *[]netip.Prefix { return &c.Federation.Allow },
-		"Private networks where partners may be, such as 10.0.0.0/8; not needed if the site's own card has an address there."),
+		"Private networks where partners may be, such as 10.0.0.0/8; not needed if the site's card lists an address there."),
 }
 
 var logKeys = []Key{
@@ -188,15 +188,15 @@ var logKeys = []Key{
 		"Mail address or web page sent with each request to a harvested repository."),
 
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
-		"Find Chinese words with gojieba itself, which returns the same words more slowly."),
+		"Segment Chinese text with the original gojieba, which gives the same words but is slower."),
 
 	yesNo("index.keep_table", "true", restart, func(c *Config) *bool { return &c.Index.KeepTable },
-		"Keep on disk the table derived from the index: the site starts in a tenth of the time, for 75 to 85 bytes a sentence."),
+		"Keep the table derived from the index on disk: the site starts ten times faster; each sentence takes 75 to 85 bytes."),
 	yesNo("index.stock_segments", "false", restart, func(c *Config) *bool { return &c.Index.StockSegments },
-		"Let Bleve's own code write the index files, which is about eight times slower and larger; answers are the same."),
+		"Write index files with Bleve's own code, which makes writing about eight times slower and files larger; results are the same."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
-		"Minimum level of messages to log."),
+		"Minimum level of logged messages."),
 	word("log.format", "text", restart, func(c *Config) *string { return &c.Log.Format },
 		"Format of the log.", "text", "json"),
 }
@@ -211,10 +211,10 @@ func address(name, def string, field func(*Config) *string, doc string) Key {
 			}
 			_, port, err := net.SplitHostPort(s)
 			if err != nil {
-				return fmt.Errorf("want host:port, such as 127.0.0.1:8420: %w", err)
+				return fmt.Errorf("want HOST:PORT, such as 127.0.0.1:8420: %w", err)
 			}
 			if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-				return fmt.Errorf("port %q: want a number, 0 to 65535", port)
+				return fmt.Errorf("invalid port %q; want a number from 0 to 65535", port)
 			}
 			*field(c) = s
 			return nil
@@ -230,7 +230,7 @@ func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string)
 			for _, one := range strings.Fields(s) {
 				p, err := netip.ParsePrefix(one)
 				if err != nil {
-					return fmt.Errorf("network %q: want an address and a prefix length, such as 10.0.0.0/8", one)
+					return fmt.Errorf("invalid network %q; want an address with a prefix length, such as 10.0.0.0/8", one)
 				}
 				out = append(out, p.Masked())
 			}
@@ -250,10 +250,10 @@ func text(name, def string, live bool, field func(*Config) *string, doc string) 
 	return Key{Name: name, Type: "text", Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if len(s) > 1000 {
-				return fmt.Errorf("%d bytes, want at most 1000", len(s))
+				return fmt.Errorf("too long: got %d bytes, want at most 1000", len(s))
 			}
 			if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-				return errors.New("contains characters that cannot be printed")
+				return errors.New("contains unprintable characters")
 			}
 			*field(c) = s
 			return nil
@@ -316,7 +316,7 @@ func tongue(name, def string, live bool, field func(*Config) *string, doc string
 
 func checkWord(s string, words []string) error {
 	if !slices.Contains(words, s) {
-		return fmt.Errorf("%q, want %s", s, oneOf(words))
+		return fmt.Errorf("invalid value %q; want %s", s, oneOf(words))
 	}
 	return nil
 }
@@ -381,7 +381,7 @@ func number(name, def string, live bool, unit string, least, most int, field fun
 		set: func(c *Config, s string) error {
 			n, err := strconv.Atoi(s)
 			if err != nil || n < least || n > most {
-				return fmt.Errorf("%q, want a whole number from %d to %d", s, least, most)
+				return fmt.Errorf("invalid value %q; want a whole number from %d to %d", s, least, most)
 			}
 			*field(c) = n
 			return nil
@@ -394,7 +394,7 @@ func share(name, def string, live bool, field func(*Config) *float64, doc string
 		set: func(c *Config, s string) error {
 			x, err := strconv.ParseFloat(s, 64)
 			if err != nil || math.IsNaN(x) || x < 0 || x > 1 {
-				return fmt.Errorf("%q, want a number from 0 to 1", s)
+				return fmt.Errorf("invalid value %q; want a number from 0 to 1", s)
 			}
 			*field(c) = x
 			return nil
@@ -409,7 +409,7 @@ func threshold(name, def string, live bool, field func(*Config) *float64, doc st
 	set := k.set
 	k.set = func(c *Config, s string) error {
 		if x, err := strconv.ParseFloat(s, 64); err == nil && x == 0 {
-			return fmt.Errorf("%q, want a number above 0", s)
+			return fmt.Errorf("invalid value %q; want a number above 0", s)
 		}
 		return set(c, s)
 	}
@@ -420,7 +420,7 @@ func yesNo(name, def string, live bool, field func(*Config) *bool, doc string) K
 	return Key{Name: name, Type: yesNoType, Default: def, Live: live, Doc: doc, Words: []string{"true", "false"},
 		set: func(c *Config, s string) error {
 			if s != "true" && s != "false" {
-				return fmt.Errorf("%q, want true or false", s)
+				return fmt.Errorf("invalid value %q; want true or false", s)
 			}
 			*field(c) = s == "true"
 			return nil
@@ -433,7 +433,7 @@ func duration(name, def string, live bool, least, most time.Duration, field func
 		set: func(c *Config, s string) error {
 			d, err := time.ParseDuration(s)
 			if err != nil || d < least || d > most {
-				return fmt.Errorf("%q, want a duration such as 90s or 2m, from %s to %s", s, short(least), short(most))
+				return fmt.Errorf("invalid duration %q; want a value such as 90s or 2m, from %s to %s", s, short(least), short(most))
 			}
 			*field(c) = d
 			return nil
@@ -464,7 +464,7 @@ func size(name, def string, live bool, least, most int64, field func(*Config) *i
 		set: func(c *Config, s string) error {
 			n, ok := parseSize(s)
 			if !ok || n < least || n > most {
-				return fmt.Errorf("%q, want a size such as 64MiB, from %s to %s", s, bytesText(least), bytesText(most))
+				return fmt.Errorf("invalid size %q; want a value such as 64MiB, from %s to %s", s, bytesText(least), bytesText(most))
 			}
 			*field(c) = n
 			return nil

@@ -105,7 +105,7 @@ func (p *parser) providers(n *yaml.Node) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) > maxProviders {
-		p.fault(n, at, "want a list of at most %d providers", maxProviders)
+		p.fault(n, at, "must be a list of at most %d providers", maxProviders)
 		return
 	}
 	var all []Provider
@@ -161,16 +161,16 @@ func (p *parser) provider(n *yaml.Node, at string) Provider {
 		}
 	}
 	if len(one.Roles) > 0 && one.RoleClaim == "" {
-		p.fault(n, at, "roles needs role_claim")
+		p.fault(n, at, "roles requires role_claim")
 	}
 	if one.RoleClaim != "" && len(one.Roles) == 0 {
-		p.fault(n, at, "role_claim needs roles")
+		p.fault(n, at, "role_claim requires roles")
 	}
 	if one.RoleClaim == "" && one.DefaultRole == "" && one.Create {
-		p.fault(n, at, "create needs role_claim with roles, or default_role: otherwise everyone would be refused")
+		p.fault(n, at, "create requires role_claim and roles, or default_role; without them, nobody could sign in")
 	}
 	if one.UpdateRole && one.RoleClaim == "" {
-		p.fault(n, at, "update_role needs role_claim")
+		p.fault(n, at, "update_role requires role_claim")
 	}
 	one.Title = cmp.Or(one.Title, one.Name)
 	return one
@@ -179,14 +179,14 @@ func (p *parser) provider(n *yaml.Node, at string) Provider {
 func (o *Provider) set(key, text, dir string) error {
 	yes := func(field *bool) error {
 		if text != "true" && text != "false" {
-			return fmt.Errorf("%q, want true or false", text)
+			return fmt.Errorf("invalid value %q; want true or false", text)
 		}
 		*field = text == "true"
 		return nil
 	}
 	plain := func(field *string) error {
 		if text == "" || len(text) > 1000 || strings.ContainsAny(text, "\x00\r\n") {
-			return errors.New("want 1 to 1000 bytes of text on one line")
+			return errors.New("must be a single line of 1 to 1000 bytes")
 		}
 		*field = text
 		return nil
@@ -194,7 +194,7 @@ func (o *Provider) set(key, text, dir string) error {
 	span := func(field *time.Duration, most time.Duration) error {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 || d > most {
-			return fmt.Errorf("%q, want a duration from 0s to %s", text, short(most))
+			return fmt.Errorf("invalid duration %q; want a value from 0s to %s", text, short(most))
 		}
 		*field = d
 		return nil
@@ -202,7 +202,7 @@ func (o *Provider) set(key, text, dir string) error {
 	switch key {
 	case "name":
 		if !providerName.MatchString(text) {
-			return fmt.Errorf("%q: want lower-case letters, digits and hyphens, at most 32", text)
+			return fmt.Errorf("invalid name %q; want at most 32 lower-case letters, digits and hyphens", text)
 		}
 		o.Name = text
 	case "title":
@@ -238,7 +238,7 @@ func (o *Provider) set(key, text, dir string) error {
 	case "max_age":
 		return span(&o.MaxAge, 30*24*time.Hour)
 	case "client_secret":
-		return fmt.Errorf("do not put the secret here: use client_secret_file or the variable %s", SecretEnv("NAME"))
+		return fmt.Errorf("secrets are not allowed in this file: use client_secret_file or the environment variable %s", SecretEnv("NAME"))
 	default:
 		return errors.New("unknown key")
 	}
@@ -288,7 +288,7 @@ func (p *parser) secrets(env Lookup) {
 
 func (p *parser) roles(n *yaml.Node, at string) map[string]string {
 	if n.Kind == yaml.MappingNode && len(n.Content) > 2*maxRoles {
-		p.fault(n, at, "more than %d values", maxRoles)
+		p.fault(n, at, "too many roles: at most %d are allowed", maxRoles)
 		return nil
 	}
 	all := map[string]string{}
@@ -309,7 +309,7 @@ func (p *parser) roles(n *yaml.Node, at string) map[string]string {
 // words parses a list of single words.
 func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) > 100 {
-		p.fault(n, at, "want a list of at most 100 words")
+		p.fault(n, at, "must be a list of at most 100 words")
 		return nil, false
 	}
 	var all []string
@@ -337,11 +337,11 @@ func checkWeb(text string) error {
 	}
 	switch {
 	case u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%q: want an address such as https://id.example.edu", text)
+		return fmt.Errorf("invalid address %q; want an address such as https://id.example.edu", text)
 	case u.Scheme == "https":
 	case u.Scheme == "http" && loopback(u.Hostname()):
 	default:
-		return fmt.Errorf("%q: want https", text)
+		return fmt.Errorf("invalid address %q: https is required", text)
 	}
 	return nil
 }
@@ -368,7 +368,7 @@ func webAddress(name string, field func(*Config) *string, doc string) Key {
 			}
 			if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
 				strings.Trim(u.Path, "/") != "" {
-				return fmt.Errorf("%q: want an address without a path, such as https://check.example.edu", s)
+				return fmt.Errorf("invalid address %q; want an address without a path, such as https://check.example.edu", s)
 			}
 			*field(c) = u.Scheme + "://" + u.Host
 			return nil
@@ -401,13 +401,13 @@ func (o Provider) String() string {
 		s += ", no secret"
 	}
 	if o.Create {
-		s += ", accounts are made"
+		s += ", creates accounts"
 	}
 	if o.RoleClaim != "" {
-		s += ", role by " + o.RoleClaim
+		s += ", role from claim " + o.RoleClaim
 	}
 	if o.DefaultRole != "" {
-		s += ", else " + o.DefaultRole
+		s += ", default role " + o.DefaultRole
 	}
 	return s
 }
@@ -419,14 +419,14 @@ func (p *parser) together() {
 		p.faults = append(p.faults, Fault{File: p.file, Line: c.origins[key].Line, Key: key, Problem: problem})
 	}
 	if len(c.Login.OIDC) > 0 && c.Serve.URL == "" {
-		fault("login.oidc", "needs serve.url, because providers send people back to that address")
+		fault("login.oidc", "requires serve.url, because providers redirect people to that address")
 	}
 	if u, err := url.Parse(c.Serve.URL); c.Serve.URL != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) &&
 		len(c.Login.OIDC) > 0 {
-		fault("serve.url", "must be https if people sign in at a provider")
+		fault("serve.url", "must be an https address if people sign in through a provider")
 	}
 	if c.Login.Password == PasswordAdministrators && len(c.Login.OIDC) == 0 {
-		fault("login.password", "only administrators could sign in, since login.oidc is empty")
+		fault("login.password", "login.oidc is empty, so only administrators could sign in")
 	}
 	p.encoder()
 }

@@ -75,21 +75,21 @@ var meaningKeys = []Key{
 		"Whether batches look for leads, both among their members and in the libraries; a batch can override this.",
 		LeadsOff, LeadsOn),
 	alone(word("meaning.index", IndexOff, restart, func(c *Config) *string { return &c.Meaning.Index },
-		"Index documents by meaning, to find leads that share few words or are in another language; the value encoder also uses the encoder's vectors, in the background. Index existing documents on the Settings page or with reindex.",
+		"Index documents by meaning, to find leads that share few words or are in another language; encoder: also by the encoder's vectors, in the background. Index existing documents on the Settings page or with reindex.",
 		IndexOff, IndexTable, IndexEncoder)),
 	word("meaning.encoder.run", EncoderAuto, live, func(c *Config) *string { return &c.Meaning.Encoder.Run },
 		"Whether the site runs an encoder itself if meaning.encoder.url is empty.",
 		EncoderAuto, EncoderOff),
 	text("meaning.encoder.command", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Command },
-		"Program and arguments of the encoder to run; it listens on {socket}, or on {port} with the secret in {key_file}. Empty: the installed one."),
+		"Program and arguments of the encoder to run, which listens on {socket}, or on {port} with the secret in {key_file}. Empty: the installed encoder."),
 	size("meaning.encoder.memory", "2GiB", restart, 256*mib, 1<<40, func(c *Config) *int64 { return &c.Meaning.Encoder.Memory },
-		"Largest address space of the site's own encoder."),
+		"Maximum address space of the site's own encoder."),
 	number("meaning.encoder.processors", "1", restart, "processors", 1, maxProcessors,
 		func(c *Config) *int { return &c.Meaning.Encoder.Processors }, "Processors that the site's own encoder uses."),
 	text("meaning.encoder.url", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.URL },
 		"Server that speaks the OpenAI embeddings protocol, such as http://127.0.0.1:8080/v1."),
 	text("meaning.encoder.model", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Model },
-		"Name of the model at the server."),
+		"Name of the model on the server."),
 	text("meaning.encoder.prefix", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Prefix },
 		"Text that the model needs before each sentence, for example 'query: ' for the E5 family."),
 	text("meaning.encoder.key_file", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.KeyFile },
@@ -100,7 +100,7 @@ var meaningKeys = []Key{
 		func(c *Config) *time.Duration { return &c.Meaning.Encoder.Timeout },
 		"Maximum time for a request; if the server is slower, the check continues without it."),
 	number("meaning.encoder.dimensions", "0", restart, "numbers", 0, remote.MaxDimensions,
-		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Dimensions of the model's vectors. 0: those of the first vector."),
+		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Dimensions of the model's vectors. 0: as in the first vector."),
 	number("meaning.encoder.keep", "100000", restart, "sentences", 0, maxVectors,
 		func(c *Config) *int { return &c.Meaning.Encoder.Keep },
 		"Maximum sentences whose vectors the store keeps, at about 1 kB each, until their document or check is deleted."),
@@ -119,7 +119,7 @@ func (p *parser) encoder() {
 	e := p.config.Meaning.Encoder
 	if e.Command != "" && e.URL != "" {
 		p.faults = append(p.faults, Fault{File: p.file, Line: p.config.origins["meaning.encoder.command"].Line, Key: "meaning.encoder.command",
-			Problem: "meaning.encoder.url names a server, so the site does not run its own encoder"})
+			Problem: "the site does not run its own encoder, because meaning.encoder.url is set"})
 	}
 	if e.URL == "" {
 		return

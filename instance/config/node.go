@@ -52,7 +52,7 @@ func edit(text []byte, set map[string]string, without ...string) ([]byte, error)
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("configuration: %w: want keys with values", concordat.ErrInvalid)
+		return nil, fmt.Errorf("configuration: %w: not a mapping of keys to values", concordat.ErrInvalid)
 	}
 	for _, group := range without {
 		remove(root, group)
@@ -121,7 +121,7 @@ func remove(m *yaml.Node, key string) {
 
 func setKey(m *yaml.Node, path []string, value string) error {
 	if m.Kind != yaml.MappingNode {
-		return errors.New("want keys with values here")
+		return errors.New("must be a mapping of keys to values")
 	}
 	v := child(m, path[0])
 	if len(path) > 1 {
@@ -146,16 +146,16 @@ func setKey(m *yaml.Node, path []string, value string) error {
 func setSecretFile(root *yaml.Node, provider, path string) error {
 	login := child(root, "login")
 	if login == nil {
-		return errors.New("no such provider")
+		return errors.New("unknown provider")
 	}
 	list := child(login, "oidc")
 	if list == nil || list.Kind != yaml.SequenceNode {
-		return errors.New("no such provider")
+		return errors.New("unknown provider")
 	}
 	for _, p := range list.Content {
 		if name := child(p, "name"); name != nil && name.Value == provider {
 			return setKey(p, []string{"client_secret_file"}, path)
 		}
 	}
-	return errors.New("no such provider")
+	return errors.New("unknown provider")
 }

@@ -33,7 +33,7 @@ func (p *parser) document(text []byte) *yaml.Node {
 	}
 	if err == nil {
 		if more := dec.Decode(&more); !errors.Is(more, io.EOF) {
-			err = errors.New("want a single YAML document in the file")
+			err = errors.New("the file must contain a single YAML document")
 		}
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *parser) group(n *yaml.Node, name string) {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == full })
 		switch {
 		case strings.Contains(key.Value, "."): // only one way to write a key is allowed, so that repetitions are detected
-			p.fault(key, full, "unknown key: nest it instead of writing its dots")
+			p.fault(key, full, "unknown key: use nested keys instead of a name with dots")
 		case i >= 0:
 			p.value(keys[i], value)
 		case full == "templates":
@@ -80,18 +80,18 @@ func (p *parser) mapping(n *yaml.Node, name string, each func(key, value *yaml.N
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		p.fault(n, name, "want keys with values here")
+		p.fault(n, name, "must be a mapping of keys to values")
 		return
 	}
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-			p.fault(key, name, "want a plain key here")
+			p.fault(key, name, "a key must be a plain name")
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
-			p.fault(key, name, "key %s is already set in line %d", key.Value, line)
+			p.fault(key, name, "key %s is already set on line %d", key.Value, line)
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -107,7 +107,7 @@ func (p *parser) scalar(n *yaml.Node, name string) (string, bool) {
 	case isNull(n):
 		p.fault(n, name, "no value")
 	case n.Kind != yaml.ScalarNode:
-		p.fault(n, name, "want a single value here")
+		p.fault(n, name, "must be a single value")
 	default:
 		return n.Value, true
 	}
@@ -152,7 +152,7 @@ func (p *parser) items(k Key, n *yaml.Node) (string, bool) {
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("it is larger than %s", bytesText(most))
+		err = fmt.Errorf("file is larger than %s", bytesText(most))
 	}
 	return text, err
 }

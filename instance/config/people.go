@@ -50,7 +50,7 @@ var peopleKeys = []Key{
 	proxies("serve.trusted_proxies", func(c *Config) *[]netip.Prefix { return &c.People.Proxies },
 		"Reverse proxies whose X-Forwarded-For header is trusted, such as 10.0.0.0/8."),
 	duration("serve.session_idle", "2h", restart, time.Minute, 12*time.Hour, func(c *Config) *time.Duration { return &c.People.SessionIdle },
-		"How long a browser stays signed in without use; even with use, at most 12h."),
+		"Idle time after which a browser is signed out; sessions last at most 12h."),
 	number("serve.api_calls", "600", restart, "per minute", 1, 1_000_000, func(c *Config) *int { return &c.People.Calls },
 		"Maximum API calls with one token; without a valid token, one address may make a tenth as many."),
 
@@ -62,13 +62,13 @@ var peopleKeys = []Key{
 		"done", "verdict", "signed"),
 
 	number("quota.documents", "0", restart, "per 24 hours", 0, 1_000_000_000, func(c *Config) *int { return &c.People.Quota.Documents },
-		"Maximum documents that an account submits, including members of archives. 0: no limit."),
+		"Maximum documents that an account may submit, including members of archives. 0: no limit."),
 	size("quota.bytes", "0B", restart, 0, 1<<50, func(c *Config) *int64 { return &c.People.Quota.Bytes },
-		"Maximum bytes of files and pasted text that an account submits in 24 hours. 0B: no limit."),
+		"Maximum bytes of files and pasted text that an account may submit in 24 hours. 0B: no limit."),
 	number("quota.characters", "0", restart, "per 24 hours", 0, 2_000_000_000, func(c *Config) *int { return &c.People.Quota.Characters },
 		"Maximum characters read from an account's documents. 0: no limit."),
 	number("quota.open", "0", restart, "checks", 0, 1_000_000, func(c *Config) *int { return &c.People.Quota.Open },
-		"Maximum checks of an account waiting or running at once. 0: no limit."),
+		"Maximum waiting and running checks per account. 0: no limit."),
 
 	number("public.documents", "10", restart, "per 24 hours", 1, 1_000_000, func(c *Config) *int { return &c.People.OpenQuota.Documents },
 		"Maximum documents from a public account, and from all public accounts at one address."),
@@ -78,9 +78,9 @@ var peopleKeys = []Key{
 		func(c *Config) *int { return &c.People.OpenQuota.Characters },
 		"Maximum characters of text read for a public account."),
 	number("public.open", "3", restart, "checks", 1, 10_000, func(c *Config) *int { return &c.People.OpenQuota.Open },
-		"Maximum checks of a public account waiting or running at once."),
+		"Maximum waiting and running checks per public account."),
 	number("public.queue", "20", restart, "checks", 1, 100_000, func(c *Config) *int { return &c.People.Queue },
-		"Maximum checks of all public accounts waiting or running at once."),
+		"Maximum waiting and running checks of all public accounts."),
 	number("public.accounts", "1000", restart, "accounts", 1, 1_000_000, func(c *Config) *int { return &c.People.Accounts },
 		"Maximum number of public accounts."),
 	number("public.registrations", "3", restart, "per 24 hours", 1, 10_000, func(c *Config) *int { return &c.People.Registrations },
@@ -90,7 +90,7 @@ var peopleKeys = []Key{
 		"When submissions are added to a library: never, when an officer asks, or also after every verdict.",
 		"never", "ask", "verdict"),
 	libraryName("submissions.library", "submissions", live, func(c *Config) *string { return &c.Submission.Library },
-		"Library for added submissions unless an officer names another."),
+		"Library for added submissions unless an officer chooses another."),
 
 	number("retention.reports_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Reports },
 		"Days from the end of a check until it is deleted with its report. 0: never."),
@@ -103,9 +103,9 @@ var peopleKeys = []Key{
 	number("retention.accepted_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Accepted },
 		"Days from the decision *accepted* in a shared case until this site's document is deleted. 0: at once."),
 	number("retention.rejected_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Rejected },
-		"The same for the decision *rejected*."),
+		"Days from the decision *rejected* until the document is deleted."),
 	number("retention.withdrawn_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Withdrawn },
-		"The same for the decision *withdrawn*."),
+		"Days from the decision *withdrawn* until the document is deleted."),
 	word("retention.cited", "keep", restart, func(c *Config) *string { return &c.Retention.Cited },
 		"Whether reports keep or withhold a deleted document's title and wording.", "keep", "withhold"),
 }
@@ -126,7 +126,7 @@ func proxies(name string, field func(*Config) *[]netip.Prefix, doc string) Key {
 				p, err = a.Prefix(a.BitLen())
 			}
 			if err != nil {
-				return fmt.Errorf("%q, want an address or a network such as 10.0.0.0/8", item)
+				return fmt.Errorf("invalid value %q; want an address or a network such as 10.0.0.0/8", item)
 			}
 			out = append(out, p.Masked())
 		}

@@ -15,7 +15,7 @@ import (
 // else, including comments and order. It does not validate the value; LoadText does.
 func SetText(text []byte, key, value string) ([]byte, error) {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.Name == key }) {
-		return nil, fmt.Errorf("%s: no such key: %w", key, concordat.ErrInvalid)
+		return nil, fmt.Errorf("%s: unknown key: %w", key, concordat.ErrInvalid)
 	}
 	p := parser{config: Default()}
 	root := p.document(text)

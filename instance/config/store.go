@@ -30,7 +30,7 @@ var storeKeys = []Key{
 	text("store.password_file", "", restart, func(c *Config) *string { return &c.Store.PasswordFile },
 		"File whose first line is the password of the database, readable by the site only. $"+StorePasswordEnv+" overrides it."),
 	recipients("backup.recipients", func(c *Config) *[]string { return &c.Backup.Recipients },
-		"Recipients that backups are encrypted to, as age-keygen -pq prints them. Empty: the passphrase chosen for backups."),
+		"Recipients to encrypt backups to, in the form that age-keygen -pq prints. Empty: the passphrase chosen for backups."),
 }
 
 // recipients is a list of recipients of encrypted files.
@@ -59,13 +59,13 @@ func databaseAddress(name string, field func(*Config) *string, doc string) Key {
 			u, err := url.Parse(s)
 			switch {
 			case len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl):
-				return errors.New("longer than 1000 bytes, or contains characters that cannot be printed")
+				return errors.New("longer than 1000 bytes, or contains unprintable characters")
 			case err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql": // its text may contain a password
-				return errors.New("want an address such as postgres://user@host/database")
+				return errors.New("invalid address; want an address such as postgres://user@host/database")
 			}
 			q := u.Query()
 			if _, has := u.User.Password(); has || q.Has("password") || q.Has("sslpassword") {
-				return errors.New("contains a password: put it into store.password_file or $" + StorePasswordEnv)
+				return errors.New("must not contain a password: use store.password_file or $" + StorePasswordEnv)
 			}
 			*field(c) = s
 			return nil

@@ -38,7 +38,7 @@ func (p *parser) templates(n *yaml.Node) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) > maxTemplates {
-		p.fault(n, "templates", "want a list of at most %d templates", maxTemplates)
+		p.fault(n, "templates", "must be a list of at most %d templates", maxTemplates)
 		return
 	}
 	var all []Template
@@ -80,7 +80,7 @@ func (p *parser) template(n *yaml.Node, at string) Template {
 	case t.Name == "":
 		p.fault(n, at, "no name")
 	case t.Path != "" && t.Sections != nil:
-		p.fault(n, at, "want path or sections, not both")
+		p.fault(n, at, "path and sections cannot be used together")
 	case t.Path != "":
 		t.Sections = p.templateFile(pathNode, at, t.Path)
 	case len(t.Sections) == 0:
@@ -146,7 +146,7 @@ func parseLine(line string) (s Section, problem string) {
 	name, s.Skip = strings.CutSuffix(strings.TrimSpace(name), "!")
 	s.Name = strings.TrimSpace(name)
 	if !ok || s.Name == "" || !utf8.ValidString(s.Name) {
-		return s, "want section = pattern"
+		return s, "invalid line; want section = pattern"
 	}
 	s.Heading, problem = compile(strings.TrimSpace(pattern))
 	return s, problem
@@ -154,7 +154,7 @@ func parseLine(line string) (s Section, problem string) {
 
 func (p *parser) sections(n *yaml.Node, at string) []Section {
 	if n.Kind != yaml.SequenceNode || len(n.Content) > maxSections {
-		p.fault(n, at, "want a list of at most %d sections", maxSections)
+		p.fault(n, at, "must be a list of at most %d sections", maxSections)
 		return nil
 	}
 	all := []Section{}
@@ -191,11 +191,11 @@ func (p *parser) section(n *yaml.Node, at string) Section {
 		case text == "true" || text == "false":
 			s.Skip = text == "true"
 		default:
-			p.fault(value, name, "%q, want true or false", text)
+			p.fault(value, name, "invalid value %q; want true or false", text)
 		}
 	})
 	if len(p.faults) == before && (s.Name == "" || s.Heading == nil) {
-		p.fault(n, at, "want a name and a heading")
+		p.fault(n, at, "name and heading are required")
 	}
 	return s
 }
@@ -211,14 +211,14 @@ func (p *parser) heading(n *yaml.Node, at, text string) *regexp.Regexp {
 // compile returns the compiled pattern of a heading, or nil and a description of the fault.
 func compile(text string) (re *regexp.Regexp, problem string) {
 	if text == "" || len(text) > maxHeading {
-		return nil, fmt.Sprintf("want a regular expression of 1 to %d bytes", maxHeading)
+		return nil, fmt.Sprintf("must be a regular expression of 1 to %d bytes", maxHeading)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
 		return nil, err.Error()
 	}
 	if re.MatchString("") {
-		return nil, fmt.Sprintf("%q matches an empty line", text)
+		return nil, fmt.Sprintf("regular expression %q matches an empty line", text)
 	}
 	return re, ""
 }
