@@ -107,7 +107,7 @@ func (i Instant) Validate() error {
 		return nil
 	}
 	if from, _, ok := i.bounds(); !ok || from.Year() < 1 {
-		return fmt.Errorf("time %q: %w: want 2006-01-02T15:04 or 2006-01-02T15:04:05, followed by Z or a zone such as +02:00", string(i), ErrInvalid)
+		return fmt.Errorf("time %q: %w: want YYYY-MM-DDThh:mm or YYYY-MM-DDThh:mm:ss, followed by Z or an offset such as +02:00", string(i), ErrInvalid)
 	}
 	return nil
 }

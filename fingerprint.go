@@ -82,10 +82,10 @@ func (f Fingerprint) AppendBinary(b []byte) ([]byte, error) {
 // ParseFingerprint is the inverse of AppendBinary. It rejects other lengths and nonzero leading bits.
 func ParseFingerprint(b []byte) (Fingerprint, error) {
 	if len(b) != FingerprintBytes {
-		return Fingerprint{}, fmt.Errorf("fingerprint of %d bytes, want %d", len(b), FingerprintBytes)
+		return Fingerprint{}, fmt.Errorf("fingerprint has %d bytes, want %d", len(b), FingerprintBytes)
 	}
 	if b[0]&0xf0 != 0 {
-		return Fingerprint{}, fmt.Errorf("fingerprint of more than %d bits", Bits)
+		return Fingerprint{}, fmt.Errorf("fingerprint has more than %d bits", Bits)
 	}
 	hi := uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:]))
 	low := binary.BigEndian.Uint64(b[5:])
@@ -114,15 +114,15 @@ func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), 
 // UnmarshalText reads the 25 hexadecimal digits of String.
 func (f *Fingerprint) UnmarshalText(b []byte) error {
 	if len(b) != Nibbles {
-		return fmt.Errorf("fingerprint of %d characters, want %d hexadecimal digits", len(b), Nibbles)
+		return fmt.Errorf("fingerprint has %d characters, want %d hexadecimal digits", len(b), Nibbles)
 	}
 	hi, err := strconv.ParseUint(string(b[:9]), 16, 64)
 	if err != nil {
-		return fmt.Errorf("fingerprint %q: not hexadecimal", b)
+		return fmt.Errorf("fingerprint %q is not hexadecimal", b)
 	}
 	lo, err := strconv.ParseUint(string(b[9:]), 16, 64)
 	if err != nil {
-		return fmt.Errorf("fingerprint %q: not hexadecimal", b)
+		return fmt.Errorf("fingerprint %q is not hexadecimal", b)
 	}
 	*f = FingerprintFromHalves(hi, lo)
 	return nil

@@ -47,10 +47,10 @@ const (
 // or t was itself made from a sketch.
 func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 	if bits < MinSketchBits || bits > MaxSketchBits {
-		return Sketch{}, fmt.Errorf("sketch with %d-bit hashes, want %d to %d bits: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
+		return Sketch{}, fmt.Errorf("cannot sketch with %d-bit hashes; want %d to %d bits: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
 	}
 	if t.sketch {
-		return Sketch{}, fmt.Errorf("sketch of a sketch: %w", concordat.ErrInvalid)
+		return Sketch{}, fmt.Errorf("cannot make a sketch from a sketch: %w", concordat.ErrInvalid)
 	}
 	hash := keyed(key, "concordat/align/sketch/1\x00")
 	of := make([]uint16, len(t.terms))
@@ -158,10 +158,10 @@ func (s Sketch) validate() error {
 		return fmt.Errorf("sketch: "+format+": %w", append(args, concordat.ErrInvalid)...)
 	}
 	if s.Bits < MinSketchBits || s.Bits > MaxSketchBits {
-		return fail("its hashes have %d bits, which is out of range", s.Bits)
+		return fail("hash size of %d bits is out of range", s.Bits)
 	}
 	if len(s.Units) > maxSketchUnits {
-		return fail("it has %d units, which is too many", len(s.Units))
+		return fail("too many units: %d", len(s.Units))
 	}
 	ordinal, end := -1, 0
 	for i, u := range s.Units {
@@ -169,15 +169,15 @@ func (s Sketch) validate() error {
 		case u.Ordinal <= ordinal:
 			return fail("unit %d is out of order", i)
 		case u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1:
-			return fail("unit %d has span %v", i, u.Span)
+			return fail("unit %d has invalid span %v", i, u.Span)
 		case u.Chars < 0 || u.Chars > maxSketchChars:
-			return fail("unit %d has %d letters", i, u.Chars)
+			return fail("unit %d has an invalid number of letters: %d", i, u.Chars)
 		case len(u.Words) > maxUnitWords:
-			return fail("unit %d has %d words", i, len(u.Words))
+			return fail("unit %d has too many words: %d", i, len(u.Words))
 		}
 		for k, w := range u.Words {
 			if int(w) >= 1<<s.Bits || k > 0 && w <= u.Words[k-1] {
-				return fail("unit %d has words that are out of order or out of range", i)
+				return fail("words of unit %d are out of order or out of range", i)
 			}
 		}
 		ordinal, end = u.Ordinal, u.Span.End
@@ -272,7 +272,7 @@ type Order struct {
 // Order returns the words of t within span. It fails with concordat.ErrInvalid if t is a sketch.
 func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 	if t.sketch {
-		return Order{}, fmt.Errorf("order of a sketch: %w", concordat.ErrInvalid)
+		return Order{}, fmt.Errorf("cannot determine the word order of a sketch: %w", concordat.ErrInvalid)
 	}
 	hash := keyed(key, "concordat/align/order/1\x00")
 	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
@@ -340,7 +340,7 @@ func Copies(a, b Order, o Options) ([]Passage, error) {
 
 func (o Order) tokens() ([]token, error) {
 	if len(o.Spans) != len(o.Words) {
-		return nil, fmt.Errorf("order of %d words with %d spans: %w", len(o.Words), len(o.Spans), concordat.ErrInvalid)
+		return nil, fmt.Errorf("word order has %d words but %d spans: %w", len(o.Words), len(o.Spans), concordat.ErrInvalid)
 	}
 	out := make([]token, len(o.Words))
 	for i, w := range o.Words {

@@ -38,7 +38,7 @@ const (
 	cellsBytes  = 4 + 4 + cellNumbers*4
 )
 
-var errCells = errors.New("the cells are damaged")
+var errCells = errors.New("the meaning cells are damaged")
 
 // numbers calls do with each number in encoding order.
 func (p *CellParts) numbers(do func(*float32)) {
@@ -72,11 +72,11 @@ func EncodeCells(p *CellParts) []byte {
 // DecodeCells decodes cells.
 func DecodeCells(b []byte) (*Cells, error) {
 	if len(b) < cellsBytes+sha256.Size || string(b[:4]) != cellsMagic {
-		return nil, fmt.Errorf("%w: missing %s prefix, or truncated", errCells, cellsMagic)
+		return nil, fmt.Errorf("%w: truncated, or missing %s prefix", errCells, cellsMagic)
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: the digest does not match", errCells)
+		return nil, fmt.Errorf("%w: digest mismatch", errCells)
 	}
 	r := reader{b: body[4:]}
 	notice := r.uint32()
@@ -87,7 +87,7 @@ func DecodeCells(b []byte) (*Cells, error) {
 		finite = finite && !math.IsNaN(float64(*x)) && !math.IsInf(float64(*x), 0)
 	})
 	if uint64(len(r.b)) != uint64(notice) || !finite {
-		return nil, fmt.Errorf("%w: the notice has %d bytes instead of %d, or a number is invalid", errCells, len(r.b), notice)
+		return nil, fmt.Errorf("%w: invalid number, or a copyright notice of %d bytes instead of %d", errCells, len(r.b), notice)
 	}
 	return CellsOf(&p, hex.EncodeToString(sum)[:16]), nil
 }

@@ -63,12 +63,12 @@ func (t *Table) Digest() string { return t.digest }
 // Weight returns a piece's weight in a sentence's mean, 0 to 1.
 func (t *Table) Weight(piece int32) float32 { return t.weights[piece] }
 
-var errTable = errors.New("the table of pieces is damaged")
+var errTable = errors.New("the table of word pieces is damaged")
 
 // Encode encodes a table. It fails if two pieces are equal or if Decode would refuse the table.
 func Encode(p Parts) ([]byte, error) {
 	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > maxPieces {
-		return nil, fmt.Errorf("there are %d pieces, but %d vectors", len(p.Pieces), len(p.Vectors))
+		return nil, fmt.Errorf("number of word pieces differs from number of vectors, or is too large: %d and %d", len(p.Pieces), len(p.Vectors))
 	}
 	trie, err := buildTrie(p.Pieces)
 	if err != nil {
@@ -146,16 +146,16 @@ func Decode(b []byte) (*Table, error) {
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: the digest does not match", errTable)
+		return nil, fmt.Errorf("%w: digest mismatch", errTable)
 	}
 	r := reader{b: body[4:]}
 	pieces, units, norms, notice := r.uint32(), r.uint32(), r.uint32(), r.uint32()
 	if pieces > maxPieces || units > maxUnits || norms > maxNorms || notice > maxNotice {
-		return nil, fmt.Errorf("%w: %d pieces, %d units, %d norms, a notice of %d bytes", errTable, pieces, units, norms, notice)
+		return nil, fmt.Errorf("%w: header is out of range: %d pieces, %d units, %d norms, notice of %d bytes", errTable, pieces, units, norms, notice)
 	}
 	t := &Table{digest: hex.EncodeToString(sum)[:16], unknown: r.float32()}
 	if len(r.b) < int(units)*8+int(pieces)*(8+vectorBytes) {
-		return nil, fmt.Errorf("%w: it is truncated", errTable)
+		return nil, fmt.Errorf("%w: file is truncated", errTable)
 	}
 	t.trie = make([]unit, units)
 	for i := range t.trie {
@@ -178,14 +178,14 @@ func Decode(b []byte) (*Table, error) {
 	for range norms {
 		from, n := rune(r.uint32()), int(r.byte())
 		if from < 0 || from > utf8.MaxRune || n > maxReplaced {
-			return nil, fmt.Errorf("%w: character %x has %d bytes", errTable, from, n)
+			return nil, fmt.Errorf("%w: invalid replacement for character %x: %d bytes", errTable, from, n)
 		}
 		t.norms[from] = string(r.bytes(n))
 		t.pages[from>>8] = true
 	}
 	r.bytes(int(notice)) // describes the vectors' origin for people reading the file
 	if r.short || len(r.b) > 0 {
-		return nil, fmt.Errorf("%w: it is truncated or too long", errTable)
+		return nil, fmt.Errorf("%w: file is truncated or too long", errTable)
 	}
 	return t, nil
 }

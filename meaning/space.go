@@ -32,7 +32,7 @@ const (
 	leastProbe = 0.97
 )
 
-var errSpace = errors.New("the file of an encoder's space is damaged")
+var errSpace = errors.New("the file with the encoder's vector space is damaged")
 
 // EncodeSpace encodes a space: axes are Dimensions vectors of the model's size, probes the reduced vectors of texts for recognising the
 // model, and cells its encoded cells.
@@ -57,11 +57,11 @@ func EncodeSpace(axes [][]float32, probes []Vector, cells []byte) []byte {
 // DecodeSpace decodes a space.
 func DecodeSpace(b []byte) (*Space, error) {
 	if len(b) < 12+sha256.Size || string(b[:4]) != spaceMagic {
-		return nil, fmt.Errorf("%w: missing %s prefix, or truncated", errSpace, spaceMagic)
+		return nil, fmt.Errorf("%w: truncated, or missing %s prefix", errSpace, spaceMagic)
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, fmt.Errorf("%w: the digest does not match", errSpace)
+		return nil, fmt.Errorf("%w: digest mismatch", errSpace)
 	}
 	r := reader{b: body[4:]}
 	model, probes := int(r.uint32()), int(r.uint32())
@@ -87,7 +87,7 @@ func DecodeSpace(b []byte) (*Space, error) {
 		}
 	}
 	if !finite {
-		return nil, fmt.Errorf("%w: it contains an invalid number", errSpace)
+		return nil, fmt.Errorf("%w: invalid number", errSpace)
 	}
 	var err error
 	s.cells, err = DecodeCells(r.b)
@@ -206,7 +206,7 @@ func (d Directions) Pack() string {
 // UnpackDirections decodes directions encoded by Pack and scales each to length 1.
 func UnpackDirections(text string) (Directions, error) {
 	if len(text)%Dimensions != 0 {
-		return nil, fmt.Errorf("%d letters of directions: %w", len(text), concordat.ErrCorrupt)
+		return nil, fmt.Errorf("invalid length of packed directions: %d characters: %w", len(text), concordat.ErrCorrupt)
 	}
 	out := make(Directions, len(text)/Dimensions)
 	for i := range out {
@@ -214,7 +214,7 @@ func UnpackDirections(text string) (Directions, error) {
 		for k := range v {
 			x := int(text[i*Dimensions+k]) - packed
 			if x < -steps || x > steps {
-				return nil, fmt.Errorf("letter %d of directions: %w", i*Dimensions+k, concordat.ErrCorrupt)
+				return nil, fmt.Errorf("invalid character at offset %d of packed directions: %w", i*Dimensions+k, concordat.ErrCorrupt)
 			}
 			v[k] = float32(x)
 		}

@@ -47,14 +47,14 @@ func buildTrie(pieces []Piece) ([]unit, error) {
 	sorted := make([]numbered, len(pieces))
 	for i, p := range pieces {
 		if p.Text == "" || strings.IndexByte(p.Text, 0) >= 0 {
-			return nil, fmt.Errorf("piece %d is empty or contains a zero byte", i)
+			return nil, fmt.Errorf("word piece %d is empty or contains a zero byte", i)
 		}
 		sorted[i] = numbered{p.Text, int32(i)}
 	}
 	slices.SortFunc(sorted, func(a, b numbered) int { return strings.Compare(a.text, b.text) })
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i].text == sorted[i-1].text {
-			return nil, fmt.Errorf("piece %q occurs twice", sorted[i].text)
+			return nil, fmt.Errorf("duplicate word piece %q", sorted[i].text)
 		}
 	}
 	b := &trieBuilder{units: []unit{{0, 0}}, first: 1}

@@ -25,7 +25,7 @@ const maxBins = 1 << 16
 // key determines the hash functions; the empty key selects the public ones.
 func NewDocument(b, hashes int, key []byte) (*Document, error) {
 	if b != 1 && b != 2 && b != 4 && b != 8 || hashes < 1 || hashes > maxBins {
-		return nil, fmt.Errorf("a document sketch with %d hashes of %d bits: want 1 to %d hashes of 1, 2, 4 or 8 bits", hashes, b, maxBins)
+		return nil, fmt.Errorf("invalid document sketch: %d hashes of %d bits; want 1 to %d hashes of 1, 2, 4 or 8 bits", hashes, b, maxBins)
 	}
 	d := &Document{b: b, bins: hashes, seeds: make([]uint64, 2*hashes)}
 	label := binary.BigEndian.AppendUint32([]byte("document\x00"), uint32(hashes))
@@ -102,7 +102,7 @@ func (d *Document) equal(first []uint64, others ...[]uint64) int {
 func (d *Document) check(sketches ...[]uint64) error {
 	for _, s := range sketches {
 		if len(s) != d.Bytes()/8 {
-			return fmt.Errorf("a document sketch has %d bytes, want %d", 8*len(s), d.Bytes())
+			return fmt.Errorf("document sketch has %d bytes, want %d", 8*len(s), d.Bytes())
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (s *Sketcher) equal(first concordat.Fingerprint, others ...concordat.Finger
 // and R = (P - q·S - q²·(1-S)) / (1 - 3q + 2q²).
 func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	if b < 2 {
-		return ThreeWay{}, fmt.Errorf("three-way resemblance needs hashes of 2 or more bits, not %d", b)
+		return ThreeWay{}, fmt.Errorf("three-way resemblance requires hashes of at least 2 bits, got %d", b)
 	}
 	n, q := float64(bins), math.Ldexp(1, -b)
 	pair := func(equal int) float64 { return (float64(equal)/n - q) / (1 - q) }

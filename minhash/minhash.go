@@ -23,7 +23,7 @@ var _ concordat.Sketcher = (*Sketcher)(nil)
 // ones. Do not compare fingerprints with different b or key.
 func New(b int, key []byte) (*Sketcher, error) {
 	if b != 1 && b != 2 && b != 4 {
-		return nil, fmt.Errorf("minhash with b = %d: want 1, 2 or 4", b)
+		return nil, fmt.Errorf("minhash: invalid b = %d; want 1, 2 or 4", b)
 	}
 	s := &Sketcher{b: b, bins: concordat.Bits / b}
 	s.seeds = make([]uint64, 2*s.bins)

@@ -191,7 +191,7 @@ func Chunks(r io.Reader, size int) iter.Seq2[[]uint64, error] {
 			case err == io.EOF || err == io.ErrUnexpectedEOF && n%8 == 0:
 				return
 			case err == io.ErrUnexpectedEOF:
-				yield(nil, fmt.Errorf("the last fingerprint has only %d bytes: %w", n%8, err))
+				yield(nil, fmt.Errorf("last fingerprint is truncated to %d bytes: %w", n%8, err))
 				return
 			case err != nil:
 				yield(nil, err)

@@ -101,7 +101,7 @@ func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 		n += len(docs[i].Indexed)
 	}
 	if n > math.MaxUint32 {
-		return nil, fmt.Errorf("%w: %d fingerprints, but at most %d can be joined", ErrMemory, n, uint32(math.MaxUint32))
+		return nil, fmt.Errorf("%w: cannot join %d fingerprints: the maximum is %d", ErrMemory, n, uint32(math.MaxUint32))
 	}
 	all, of := make([]print, 0, n), make([]uint32, 0, n) // passages and their documents
 	keys, ids := make([]uint32, n), make([]uint32, n)
@@ -324,7 +324,7 @@ func (j *Join) add(r *joinRoom) error {
 // full returns ErrMemory if there are too many pairs.
 func (j *Join) full() error {
 	if j.found.full {
-		return fmt.Errorf("%w: there are more than %d candidate pairs of %d documents", ErrMemory, j.o.Most, j.documents)
+		return fmt.Errorf("%w: more than %d candidate pairs among %d documents", ErrMemory, j.o.Most, j.documents)
 	}
 	return nil
 }

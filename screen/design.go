@@ -33,14 +33,14 @@ type field struct{ low, width int }
 // that are not greater than k or that need more blocks than there are bits, and designs of more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
 	if f < 1 || f > maxBits || k < 0 || k >= f || len(levels) == 0 {
-		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance less than the number of bits, and at least one level", f, k,
+		return nil, fmt.Errorf("invalid design: %d bits, distance %d, %d levels; want 1 to 128 bits, a distance less than the number of bits, and at least one level", f, k,
 			len(levels))
 	}
 	tables := 1
 	for _, r := range levels {
 		c := binomial(r, k)
 		if r <= k || r > f || c > maxTables || tables*c > maxTables {
-			return nil, fmt.Errorf("design of %d bits, distance %d: level of %d blocks: want more than %d blocks, at most %d, and %d tables in all", f, k, r, k, f, maxTables)
+			return nil, fmt.Errorf("invalid design: %d bits, distance %d, level of %d blocks; want more than %d blocks per level, at most %d, and at most %d tables in total", f, k, r, k, f, maxTables)
 		}
 		tables *= c
 	}
@@ -64,7 +64,7 @@ func (d *Design) divide(lead, rest []field, levels []int) error {
 	}
 	blocks := split(rest, levels[0])
 	if blocks == nil {
-		return fmt.Errorf("design of %d bits: only %d bits are left for %d blocks", d.F, width(rest), levels[0])
+		return fmt.Errorf("invalid design of %d bits: only %d bits remain for %d blocks", d.F, width(rest), levels[0])
 	}
 	var err error
 	choose(len(blocks), len(blocks)-d.K, func(chosen []bool) {

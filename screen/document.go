@@ -203,7 +203,7 @@ func ParseDocument(b []byte) (*Document, error) {
 		}
 	}
 	if r.bad || len(r.b) > 0 || d.Characters < 0 {
-		return nil, fmt.Errorf("%w: %d bytes", ErrDocument, len(b))
+		return nil, fmt.Errorf("%w: malformed data of %d bytes", ErrDocument, len(b))
 	}
 	return d, nil
 }

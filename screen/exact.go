@@ -23,7 +23,7 @@ func ExactPairs(sets [][]uint64, emit func(Shared) bool) (sizes []int, err error
 		total += sizes[i]
 	}
 	if int64(total) > math.MaxUint32 {
-		return nil, fmt.Errorf("exact pairs: %w: %d members, but at most %d can be compared", ErrMemory, total, uint32(math.MaxUint32))
+		return nil, fmt.Errorf("exact pairs: %w: cannot compare sets with %d members in total: the maximum is %d", ErrMemory, total, uint32(math.MaxUint32))
 	}
 	l := newLists(len(sets), func(i int) []uint64 { return sets[i] })
 	counts := make([]int32, len(sets))

@@ -36,7 +36,7 @@ func TryGrams(texts []string, o GramOptions) (trials []GramTrial, best int, err 
 		o.Recall = 0.95
 	}
 	if o.Edits < 0 || o.Sample < 0 || !(o.Recall >= 0 && o.Recall <= 1) || len(texts) == 0 {
-		return nil, 0, fmt.Errorf("grams for %d texts, %d edits, a sample of %d, recall %v: out of range", len(texts), o.Edits, o.Sample,
+		return nil, 0, fmt.Errorf("choose grams: option out of range: %d texts, %d edits, sample of %d, recall %v", len(texts), o.Edits, o.Sample,
 			o.Recall)
 	}
 	for _, grams := range [][]int{{1}, {1, 2}, {2}, {2, 3}, {3}, {4}, {5}} {

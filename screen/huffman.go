@@ -93,7 +93,7 @@ func newCode(lengths [symbols]uint8) (*code, error) {
 		}
 	}
 	if slices.Max(lengths[:]) > longestCode {
-		return nil, fmt.Errorf("a code has %d bits, but at most %d are allowed", slices.Max(lengths[:]), longestCode)
+		return nil, fmt.Errorf("code of %d bits is longer than the maximum of %d", slices.Max(lengths[:]), longestCode)
 	}
 	return c, nil
 }

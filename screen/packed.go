@@ -35,7 +35,7 @@ func Pack(w io.Writer, prints []uint64) (int64, error) {
 	var counts [symbols]uint64
 	for i := 1; i < len(prints); i++ {
 		if prints[i] < prints[i-1] {
-			return 0, fmt.Errorf("pack: fingerprint %d is less than the one before it", i)
+			return 0, fmt.Errorf("pack: fingerprint %d is not in ascending order", i)
 		}
 		counts[symbol(prints[i]^prints[i-1])]++
 	}
@@ -162,7 +162,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	const blockAndKey = packedBlock + keyBytes
 	body := size - packedHeader - packedTrailer
 	if body < 0 || body%blockAndKey != 0 {
-		return nil, fmt.Errorf("%w: the size is %d bytes", ErrPacked, size)
+		return nil, fmt.Errorf("%w: invalid size: %d bytes", ErrPacked, size)
 	}
 	blocks := body / blockAndKey
 	var header [packedHeader]byte
@@ -184,7 +184,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	}
 	sum := len(end) - 4
 	if crc32.Checksum(end[:sum], castagnoli) != binary.BigEndian.Uint32(end[sum:]) {
-		return nil, fmt.Errorf("%w: the checksum of the keys is wrong", ErrPacked)
+		return nil, fmt.Errorf("%w: checksum mismatch in the keys", ErrPacked)
 	}
 	for i := range p.keys {
 		p.keys[i] = binary.BigEndian.Uint64(end[keyBytes*i:])
@@ -206,7 +206,7 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 		return dst, fmt.Errorf("packed block %d: %w", i, err)
 	}
 	if crc32.Checksum(b[4:packedBlock], castagnoli) != binary.BigEndian.Uint32(b[:]) {
-		return dst, fmt.Errorf("packed block %d: %w: the checksum is wrong", i, ErrPacked)
+		return dst, fmt.Errorf("packed block %d: %w: checksum mismatch", i, ErrPacked)
 	}
 	count := int(binary.BigEndian.Uint16(b[4:]))
 	x := binary.BigEndian.Uint64(b[6:])
@@ -223,19 +223,19 @@ func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 			at += n
 			d := uint64(1)<<n | v
 			if x&(1<<n) != 0 {
-				return dst, fmt.Errorf("packed block %d: %w: its fingerprints are not in ascending order", i, ErrPacked)
+				return dst, fmt.Errorf("packed block %d: %w: fingerprints are not in ascending order", i, ErrPacked)
 			}
 			x ^= d
 		} else if e.symbol != equalSymbol {
 			at += n
 		}
 		if e.length == 0 || at > packedBlock*8 {
-			return dst, fmt.Errorf("packed block %d: %w: it ends in the middle of a fingerprint", i, ErrPacked)
+			return dst, fmt.Errorf("packed block %d: %w: last fingerprint is truncated", i, ErrPacked)
 		}
 		dst = append(dst, x)
 	}
 	if count == 0 || x != p.keys[i] {
-		return dst, fmt.Errorf("packed block %d: %w: its last fingerprint differs from its key", i, ErrPacked)
+		return dst, fmt.Errorf("packed block %d: %w: last fingerprint does not match the key of the block", i, ErrPacked)
 	}
 	return dst, nil
 }
@@ -294,7 +294,7 @@ func PackedBound(n int) float64 {
 // NewPackedTables combines the packed tables of all layouts of the design, in their order.
 func NewPackedTables(d *Design, tables []*Packed) (*PackedTables, error) {
 	if len(tables) != len(d.Tables) {
-		return nil, fmt.Errorf("%d packed tables, but the design has %d", len(tables), len(d.Tables))
+		return nil, fmt.Errorf("got %d packed tables, but the design has %d tables", len(tables), len(d.Tables))
 	}
 	return &PackedTables{d, tables}, nil
 }

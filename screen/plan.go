@@ -50,7 +50,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	}
 	if o.F < 1 || o.F > maxBits || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 || o.Lead < 0 || o.Lead > o.F || o.Within < 0 ||
 		o.F > 64 && (o.Packed || o.Sample != nil) {
-		return nil, fmt.Errorf("plan of %d bits, distance %d, %d prints, %d bytes: out of range", o.F, o.K, o.Prints, o.Bytes)
+		return nil, fmt.Errorf("plan: option out of range: %d bits, distance %d, %d fingerprints, %d bytes", o.F, o.K, o.Prints, o.Bytes)
 	}
 	fewest := o.Lead > 0 || o.Within > 0
 	type trial struct {
@@ -89,7 +89,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 		return nil, fmt.Errorf("plan: no design with at most %d tables has %d leading bits: %w", o.maxTables(), o.Lead, ErrMemory)
 	}
 	if len(trials) == 0 && o.maxTables() > o.K && o.Within > 0 {
-		return nil, fmt.Errorf("plan: %w within %s per query: looking up %d tables takes longer", ErrTime, o.Within, o.K+1)
+		return nil, fmt.Errorf("plan: %w within %s per query: even looking up %d tables takes longer", ErrTime, o.Within, o.K+1)
 	}
 	slices.SortStableFunc(trials, func(a, b trial) int {
 		if fewest {
@@ -195,7 +195,7 @@ func (d *Design) Counted(sample []uint64, n int) float64 {
 }
 
 // ErrTime means that no design is as fast as requested.
-var ErrTime = errors.New("no design can answer")
+var ErrTime = errors.New("no design is fast enough to answer")
 
 // ErrMemory means that the work does not fit into the allowed memory.
 var ErrMemory = errors.New("not enough memory")

@@ -80,7 +80,7 @@ func (s *SelfJoin) parts(n int64) int {
 // error of the stream or of emit, with the cause of a cancelled ctx, or with ErrMemory if too many prints have equal leading bits.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
 	if s.Bytes < selfLeast || n < 0 || n > maxSelfJoin || s.Design.F > 64 {
-		return fmt.Errorf("self-join of %d fingerprints of %d bits in %d bytes: want at most %d fingerprints, at most 64 bits, and at least %d bytes", n, s.Design.F,
+		return fmt.Errorf("cannot join %d fingerprints of %d bits in %d bytes of memory; want at most %d fingerprints, at most 64 bits, and at least %d bytes", n, s.Design.F,
 			s.Bytes, uint32(maxSelfJoin), selfLeast)
 	}
 	parts := s.parts(n)
@@ -143,7 +143,7 @@ func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int6
 			return false, err
 		}
 		if at+int64(len(chunk)) > n {
-			return false, fmt.Errorf("the number of stored fingerprints has grown beyond %d", n)
+			return false, fmt.Errorf("fingerprints were added during the join: there were %d at the start", n)
 		}
 		for i, p := range chunk {
 			y := l.Permute(p & ones(w.join.Design.F))
@@ -158,7 +158,7 @@ func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int6
 		at += int64(len(chunk))
 	}
 	if at != n {
-		return false, fmt.Errorf("there are %d stored fingerprints, but there were %d before", at, n)
+		return false, fmt.Errorf("fingerprints were removed during the join: %d remain of %d", at, n)
 	}
 	return true, nil
 }

@@ -102,10 +102,10 @@ func NewShort(texts []string, o ShortOptions) (*Short, error) {
 	}
 	if !(o.Threshold > 0 && o.Threshold <= 1) || o.Grams != nil && (len(o.Grams) == 0 || slices.Min(o.Grams) < 1) ||
 		o.Measure < Jaccard || o.Measure > Edit || o.Edits < 0 || o.Words && (o.Measure == Edit || o.Edits > 0) {
-		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d, %d edits: want above 0 to 1, lengths from 1, a known measure, edits from 0, and none with words", o.Threshold, o.Grams, o.Measure, o.Edits)
+		return nil, fmt.Errorf("short texts: invalid options: threshold %v, grams %v, measure %d, %d edits; want a threshold above 0 and at most 1, gram lengths of at least 1, a known measure, and no edits in word mode", o.Threshold, o.Grams, o.Measure, o.Edits)
 	}
 	if int64(len(texts)) > math.MaxUint32 {
-		return nil, fmt.Errorf("short texts: %w: there are %d, but at most %d can be compared at once", ErrMemory, len(texts), uint32(math.MaxUint32))
+		return nil, fmt.Errorf("short texts: %w: cannot compare %d texts at once: the maximum is %d", ErrMemory, len(texts), uint32(math.MaxUint32))
 	}
 	s := &Short{o: o, texts: make([]shortText, len(texts))}
 	count := map[uint64]uint32{}

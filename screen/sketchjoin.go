@@ -37,7 +37,7 @@ type SketchStats struct {
 // emit, or with the cause of a cancelled ctx.
 func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
 	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {
-		return stats, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
+		return stats, fmt.Errorf("sketch join: number of documents (%d) or threshold (%v) is out of range", j.Documents, j.Options.Threshold)
 	}
 	if j.Options.Common == 0 {
 		j.Options.Common = maxSharing

@@ -28,10 +28,10 @@ type Tables struct {
 // prints. It does not retain the slice.
 func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d fingerprints: one set of tables holds at most %d", len(prints), uint32(math.MaxUint32))
+		return nil, fmt.Errorf("too many fingerprints: %d, but one set of tables can contain at most %d", len(prints), uint32(math.MaxUint32))
 	}
 	if d.F > 64 {
-		return nil, fmt.Errorf("tables of %d bits: fingerprints of more than 64 bits need NewWideTables", d.F)
+		return nil, fmt.Errorf("NewTables does not support %d bits: use NewWideTables for more than 64 bits", d.F)
 	}
 	t := &Tables{design: d, prints: slices.Clone(prints), ids: make([]uint32, len(prints))}
 	for i, p := range prints {

@@ -59,7 +59,7 @@ type wideTable struct {
 // prints. It does not retain the slice.
 func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d fingerprints: one set of tables holds at most %d", len(prints), uint32(math.MaxUint32))
+		return nil, fmt.Errorf("too many fingerprints: %d, but one set of tables can contain at most %d", len(prints), uint32(math.MaxUint32))
 	}
 	t := &WideTables{design: d, ids: make([]uint32, len(prints))}
 	for i, p := range prints {
@@ -185,7 +185,7 @@ func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
 		out := make([]Wide, 0, size)
 		for words, err := range Chunks(r, 2*size) {
 			if err == nil && len(words)%2 == 1 {
-				err = fmt.Errorf("the last fingerprint has only 8 bytes: %w", io.ErrUnexpectedEOF)
+				err = fmt.Errorf("last fingerprint is truncated to 8 bytes: %w", io.ErrUnexpectedEOF)
 			}
 			out = out[:0]
 			for i := 0; i+2 <= len(words); i += 2 {

@@ -218,14 +218,14 @@ func (c *chineseCutter) cut(j *gojieba.Jieba, from, to int) error {
 			piece.NormStart, piece.NormEnd = n, n+int32(len(found[0]))
 			n = piece.NormEnd
 			if n > w.NormEnd {
-				return fmt.Errorf("the Chinese segmenter lost its place")
+				return fmt.Errorf("the Chinese segmenter returned more text than it was given")
 			}
 			c.place(&piece, utf8.RuneCountInString(found[0]))
 			c.t.Words = append(c.t.Words, piece)
 			w.Flags &^= AfterClause | AfterSpace
 		}
 		if n != w.NormEnd {
-			return fmt.Errorf("the Chinese segmenter lost %d of %d bytes", w.NormEnd-n, w.NormEnd-w.NormStart)
+			return fmt.Errorf("the Chinese segmenter dropped %d of %d bytes", w.NormEnd-n, w.NormEnd-w.NormStart)
 		}
 		if len(found) > 0 {
 			found = found[1:]

@@ -82,7 +82,7 @@ func ParseTemplate(name, text string) (*Template, error) {
 		re, err := regexp.Compile(strings.TrimSpace(pattern))
 		switch {
 		case !ok || section == "":
-			faults = append(faults, fmt.Sprintf("line %d: want section = pattern", i+1))
+			faults = append(faults, fmt.Sprintf("invalid line %d: want section = pattern", i+1))
 		case err != nil:
 			faults = append(faults, fmt.Sprintf("line %d: %v", i+1, err))
 		default:

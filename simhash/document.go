@@ -62,7 +62,7 @@ func NewPrinter(h Hash, key []byte) (*Printer, error) {
 		return nil, fmt.Errorf("simhash: unknown hash %d", h)
 	}
 	if h == HashPlain && len(key) > 0 {
-		return nil, fmt.Errorf("simhash: plain hashes do not take a key")
+		return nil, fmt.Errorf("simhash: plain hashes cannot be keyed")
 	}
 	p := &Printer{hash: h, key: slices.Clone(key)}
 	for i := range len(p.seeds) + len(p.more) {
@@ -134,7 +134,7 @@ func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 // first word equals Print64, and its first two words equal Print128.
 func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64, err error) {
 	if width < 1 || width > MaxBits || width > 64 && p.hash == HashPlain {
-		return out, fmt.Errorf("simhash: %d bits: want 1 to 256, or at most 64 with plain hashes", width)
+		return out, fmt.Errorf("simhash: invalid width of %d bits; want 1 to 256, or at most 64 with plain hashes", width)
 	}
 	if len(features) == 0 {
 		return out, nil
@@ -185,7 +185,7 @@ func (p *Printer) Print64(features []Feature) uint64 {
 // Print128 returns the 128-bit print; its first word is Print64. It fails with HashPlain, which has only 64 bits.
 func (p *Printer) Print128(features []Feature) ([2]uint64, error) {
 	if p.hash == HashPlain {
-		return [2]uint64{}, fmt.Errorf("simhash: plain hashes have 64 bits, not 128")
+		return [2]uint64{}, fmt.Errorf("simhash: plain hashes have 64 bits, but 128 are required")
 	}
 	if len(features) == 0 {
 		return [2]uint64{}, nil
@@ -312,7 +312,7 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 	f := &Frequencies{documents: uint64(documents), count: map[uint64]uint32{}}
 	for x, n := range counts {
 		if n == 0 || n > documents {
-			return nil, errors.New("simhash: a feature occurs in no document, or in more documents than there are")
+			return nil, errors.New("simhash: document count of a feature must be between 1 and the total number of documents")
 		}
 		f.count[x] = n
 	}

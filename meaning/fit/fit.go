@@ -32,7 +32,7 @@ var Sentences = sync.OnceValues(func() ([]string, error) {
 	defer d.Close()
 	text, err := d.DecodeAll(packedSentences, nil)
 	if err != nil {
-		return nil, fmt.Errorf("sentences to learn from: %w", err)
+		return nil, fmt.Errorf("decompress the training sentences: %w", err)
 	}
 	return strings.Split(strings.TrimSpace(string(text)), "\n"), nil
 })
@@ -61,11 +61,11 @@ func probesOf[T any](all []T) []T {
 // minus the mean of their script. It fails with concordat.ErrInvalid if the vectors have too few or too many dimensions.
 func Space(texts []string, vectors [][]float32) ([]byte, error) {
 	if len(texts) == 0 || len(vectors) != len(texts) {
-		return nil, fmt.Errorf("%d vectors for %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)
+		return nil, fmt.Errorf("got %d vectors for %d texts: %w", len(vectors), len(texts), concordat.ErrInvalid)
 	}
 	n := len(vectors[0])
 	if n < leastModel || n > mostModel {
-		return nil, fmt.Errorf("the encoder's vectors have %d numbers; an index of them needs %d to %d: %w", n, leastModel, mostModel,
+		return nil, fmt.Errorf("the encoder's vectors have %d dimensions, but an index requires %d to %d: %w", n, leastModel, mostModel,
 			concordat.ErrInvalid)
 	}
 	script := make([]int, len(texts))
@@ -73,7 +73,7 @@ func Space(texts []string, vectors [][]float32) ([]byte, error) {
 	sums := [2][]float64{make([]float64, n), make([]float64, n)}
 	for i, v := range vectors {
 		if len(v) != n {
-			return nil, fmt.Errorf("some vectors have %d numbers, others %d: %w", n, len(v), concordat.ErrInvalid)
+			return nil, fmt.Errorf("vectors of different dimensions: %d and %d: %w", n, len(v), concordat.ErrInvalid)
 		}
 		if meaning.Wide(texts[i]) {
 			script[i] = 1

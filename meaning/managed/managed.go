@@ -89,13 +89,13 @@ type Encoder struct {
 // New returns an encoder whose process has not started.
 func New(o Options) (*Encoder, error) {
 	if o.Package == "" && len(o.Command) == 0 {
-		return nil, errors.New("no encoder is installed, and no command is set")
+		return nil, errors.New("no encoder is installed, and no encoder command is configured")
 	}
 	if len(o.Command) == 0 {
 		o.Remote.Model, o.Remote.Prefix = packageModel, ""
 	}
 	if text := strings.Join(o.Command, " "); len(o.Command) > 0 && !strings.Contains(text, "{socket}") && !strings.Contains(text, "{port}") {
-		return nil, errors.New("the command of the encoder contains neither {socket} nor {port}, so it does not know where to listen")
+		return nil, errors.New("the encoder command must contain {socket} or {port}")
 	}
 	o.Remote.URL = "http://localhost/v1"
 	name, err := remote.New(o.Remote)
@@ -269,12 +269,12 @@ func (e *Encoder) run() error {
 }
 
 // errEnded is the error of a process that ended before it answered.
-var errEnded = errors.New("the encoder ended before it answered")
+var errEnded = errors.New("the encoder exited before it responded")
 
 // told returns why a process ended.
 func told(err error, said *tail) error {
 	if err == nil {
-		err = errors.New("the encoder ended")
+		err = errors.New("the encoder exited")
 	}
 	if last := said.last(); last != "" {
 		err = fmt.Errorf("%w: %s", err, last)
@@ -380,7 +380,7 @@ func (p *process) answers(ctx context.Context, ended <-chan struct{}) (*remote.E
 		case <-ended:
 			return nil, errEnded
 		case <-ctx.Done():
-			return nil, fmt.Errorf("the encoder did not answer within %s", startTime)
+			return nil, fmt.Errorf("the encoder did not respond within %s", startTime)
 		}
 		now, err := remote.New(p.remote)
 		if err != nil {

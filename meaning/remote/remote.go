@@ -23,13 +23,13 @@ import (
 // These are the errors that callers distinguish with errors.Is.
 var (
 	// ErrUnavailable means that the server could not be reached, was too slow, or reported that it is busy.
-	ErrUnavailable = errors.New("the encoder does not answer")
+	ErrUnavailable = errors.New("the encoder is not responding")
 	// ErrRefused means that the server rejected the request, for example because of a wrong key, model or length.
-	ErrRefused = errors.New("the encoder refuses the request")
+	ErrRefused = errors.New("the encoder rejected the request")
 	// ErrNonsense means that the server did not return vectors of the texts.
-	ErrNonsense = errors.New("the encoder's answer cannot be used")
+	ErrNonsense = errors.New("the encoder sent an unusable response")
 	// ErrPaused means that the server failed recently and no request was sent.
-	ErrPaused = errors.New("the encoder failed, and it is too early to ask it again")
+	ErrPaused = errors.New("the encoder failed recently, so no request was sent")
 )
 
 // Limits on reading and waiting.
@@ -76,7 +76,7 @@ func New(o Options) (*Encoder, error) {
 	}
 	dialer := &net.Dialer{Timeout: o.Timeout, Control: func(_, address string, _ syscall.RawConn) error {
 		if !o.AllowTextToLeave && !isLoopback(address) {
-			return fmt.Errorf("%s is another machine, but texts may not leave this one", address)
+			return fmt.Errorf("texts must not leave this machine, but %s is another machine", address)
 		}
 		return nil
 	}}
@@ -193,7 +193,7 @@ func (e *Encoder) paused() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if left := e.until.Sub(e.o.Now()); left > 0 {
-		return fmt.Errorf("%w: %s more", ErrPaused, left.Round(time.Second))
+		return fmt.Errorf("%w: next request in %s", ErrPaused, left.Round(time.Second))
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (e *Encoder) ask(ctx context.Context, texts []string) ([][]float32, error) 
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case int64(len(answer)) > most:
-		return nil, fmt.Errorf("%w: longer than %d bytes for %d texts", ErrNonsense, most, len(texts))
+		return nil, fmt.Errorf("%w: more than %d bytes for %d texts", ErrNonsense, most, len(texts))
 	}
 	vectors, err := read(answer, len(texts), e.known())
 	if err != nil {
@@ -299,7 +299,7 @@ func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNonsense, err)
 	}
 	if len(got.Data) != texts {
-		return nil, fmt.Errorf("%w: %d vectors for %d texts", ErrNonsense, len(got.Data), texts)
+		return nil, fmt.Errorf("%w: got %d vectors for %d texts", ErrNonsense, len(got.Data), texts)
 	}
 	out := make([][]float32, texts)
 	for i, d := range got.Data {
@@ -307,13 +307,13 @@ func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 			i = *d.Index
 		}
 		if i < 0 || i >= texts || out[i] != nil {
-			return nil, fmt.Errorf("%w: index %d is out of range for %d texts or appears twice", ErrNonsense, i, texts)
+			return nil, fmt.Errorf("%w: index %d is repeated, or out of range for %d texts", ErrNonsense, i, texts)
 		}
 		if dimensions == 0 {
 			dimensions = len(d.Embedding)
 		}
 		if n := len(d.Embedding); n != dimensions || n == 0 || n > MaxDimensions {
-			return nil, fmt.Errorf("%w: a vector has %d numbers, want %d", ErrNonsense, n, dimensions)
+			return nil, fmt.Errorf("%w: got a vector with %d dimensions, want %d", ErrNonsense, n, dimensions)
 		}
 		var err error
 		if out[i], err = unit(d.Embedding); err != nil {
@@ -331,7 +331,7 @@ func unit(v []float64) ([]float32, error) {
 	}
 	length := math.Sqrt(sum)
 	if !(length > 1e-9) || math.IsInf(length, 0) {
-		return nil, fmt.Errorf("%w: a vector has length %g", ErrNonsense, length)
+		return nil, fmt.Errorf("%w: got a vector of length %g", ErrNonsense, length)
 	}
 	out := make([]float32, len(v))
 	for i, x := range v {

@@ -27,8 +27,8 @@ func (e *InputError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, 
 func (e *InputError) Unwrap() error { return e.Err }
 
 var (
-	errLong   = fmt.Errorf("longer than %d bytes", LongestLine)
-	errSorted = errors.New("lines are not sorted by their bytes (LC_ALL=C sort, or concordat screen stage merge)")
+	errLong   = fmt.Errorf("line is longer than %d bytes", LongestLine)
+	errSorted = errors.New("lines are not in byte order; sort them with LC_ALL=C sort or concordat screen stage merge")
 )
 
 // reader reads lines.
@@ -108,7 +108,7 @@ func (r *reader) blame(err error) error {
 func split(line []byte, fields int) ([]string, error) {
 	f := strings.Split(string(line), "\t")
 	if len(f) != fields || f[0] == "" {
-		return nil, fmt.Errorf("%d fields: want %d, and the first must not be empty", len(f), fields)
+		return nil, fmt.Errorf("got %d fields, want %d with a non-empty first field", len(f), fields)
 	}
 	return f, nil
 }
@@ -178,12 +178,12 @@ func document(line []byte) (id, text string, err error) {
 	} else {
 		f := strings.Split(string(line), "\t")
 		if len(f) < 2 {
-			return "", "", errors.New(`not a document: want an identifier, a tab and the text, or {"id":"...","text":"..."}`)
+			return "", "", errors.New(`not a document; want an identifier, a tab and the text, or {"id":"...","text":"..."}`)
 		}
 		id, text = f[0], f[len(f)-1]
 	}
 	if id == "" || strings.ContainsAny(id, "\t\n\r") {
-		return "", "", fmt.Errorf("identifier %q: want one without tabs or line breaks", id)
+		return "", "", fmt.Errorf("invalid identifier %q: must not be empty or contain tabs or line breaks", id)
 	}
 	return id, text, nil
 }

@@ -270,7 +270,7 @@ func (c *combiner) end() error { return errors.Join(c.flush(), c.out.Flush()) }
 func lastNumber(line []byte) (head []byte, n uint64, err error) {
 	at := bytes.LastIndexByte(line, '\t') + 1
 	if n, err = strconv.ParseUint(string(line[at:]), 10, 64); err != nil || at == 0 {
-		return nil, 0, fmt.Errorf("last field %q: want a number, to be added up", line[at:])
+		return nil, 0, fmt.Errorf("cannot add up the last field: %q is not a number", line[at:])
 	}
 	return line[:at], n, nil
 }

@@ -29,7 +29,7 @@ func Prints(in io.Reader, out io.Writer, print func(*segment.Text) (p uint64, an
 func parsePrint(s string) (uint64, error) {
 	p, err := strconv.ParseUint(s, 16, 64)
 	if err != nil || len(s) != 16 {
-		return 0, fmt.Errorf("%q is not a fingerprint: want 16 hexadecimal digits", s)
+		return 0, fmt.Errorf("%q is not a fingerprint; want 16 hexadecimal digits", s)
 	}
 	return p, nil
 }

@@ -48,7 +48,7 @@ func Shared(in io.Reader, out io.Writer, common int) error {
 			for _, a := range lines[max(0, i-common):i] {
 				one, two := a, b
 				if one[1] == two[1] {
-					return fmt.Errorf("document %q has %s shingles and %s: identifiers must differ", a[1], a[2], b[2])
+					return fmt.Errorf("duplicate identifier: document %q has both %s and %s shingles", a[1], a[2], b[2])
 				}
 				if one[1] > two[1] {
 					one, two = two, one
@@ -65,7 +65,7 @@ func Shared(in io.Reader, out io.Writer, common int) error {
 func count(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q: want a number of at least 1", s)
+		return 0, fmt.Errorf("invalid count %q: must be at least 1", s)
 	}
 	return n, nil
 }
@@ -84,7 +84,7 @@ func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool)
 		}
 		shared := float64(n[2])
 		if n[2] > min(n[0], n[1]) {
-			return errors.New("two documents share more shingles than one of them has: add up the records of a pass only once")
+			return errors.New("two documents have more shingles in common than one of them contains; add up the records of each pass only once")
 		}
 		r, a, b := shared/float64(n[0]+n[1]-n[2]), shared/float64(n[0]), shared/float64(n[1])
 		if v := r; v < threshold && (!contained || max(a, b) < threshold) {

@@ -29,7 +29,7 @@ func ReadCounts(in io.Reader) (*Counts, error) {
 		}
 		n, err := strconv.ParseUint(f[1], 10, 32)
 		if err != nil {
-			return fmt.Errorf("%q: want a number of texts", f[1])
+			return fmt.Errorf("invalid number of texts %q", f[1])
 		}
 		c.of[g] = uint32(n)
 		return nil
@@ -105,7 +105,7 @@ func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 			e.rarest = c.rarest(e.grams, threshold)
 			at := slices.Index(e.rarest, gram)
 			if at < 0 {
-				return errors.New("the gram is not among the rarest of the text: use the same threshold and counts as in the grams stage")
+				return errors.New("gram is not among the rarest grams of its text; use the same threshold and counts as in the grams stage")
 			}
 			e.rarest = e.rarest[:at] // keep only the grams before it
 			held = append(held, e)

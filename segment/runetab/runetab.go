@@ -187,14 +187,14 @@ func (t *Table) Encode(w io.Writer) error {
 func Decode(b []byte) (*Table, error) {
 	d := decoder{b: b}
 	if string(d.take(len(magic))) != magic {
-		return nil, fmt.Errorf("rune table: it does not have format %s", magic)
+		return nil, fmt.Errorf("rune table: missing %s prefix", magic)
 	}
 	t := &Table{compose: map[uint64]rune{}}
 	t.blocks = make([][256]Entry, d.count(256*4))
 	for p := range t.index {
 		t.index[p] = binary.LittleEndian.Uint16(d.take(2))
 		if int(t.index[p]) >= len(t.blocks) {
-			return nil, fmt.Errorf("rune table: block %d of %d", t.index[p], len(t.blocks))
+			return nil, fmt.Errorf("rune table: block %d is out of range for %d blocks", t.index[p], len(t.blocks))
 		}
 	}
 	for i := range t.blocks {
@@ -215,7 +215,7 @@ func Decode(b []byte) (*Table, error) {
 		t.compose[k] = rune(d.uint32())
 	}
 	if d.short || len(d.b) != 0 {
-		return nil, fmt.Errorf("rune table: wrong length")
+		return nil, fmt.Errorf("rune table: invalid length")
 	}
 	return t, nil
 }

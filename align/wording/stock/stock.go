@@ -110,9 +110,9 @@ func (s *Stock) add(tokens []token, kind Kind) {
 func (s *Stock) Read(file string) (*Stock, error) {
 	switch {
 	case len(file) > maxText:
-		return nil, fmt.Errorf("%d bytes, want at most %d: %w", len(file), maxText, concordat.ErrInvalid)
+		return nil, fmt.Errorf("file has %d bytes, want at most %d: %w", len(file), maxText, concordat.ErrInvalid)
 	case !utf8.ValidString(file) || strings.ContainsRune(file, 0):
-		return nil, fmt.Errorf("not UTF-8 text: %w", concordat.ErrInvalid)
+		return nil, fmt.Errorf("file is not UTF-8 text: %w", concordat.ErrInvalid)
 	}
 	n := 0
 	for line := range strings.Lines(file) {
@@ -123,11 +123,11 @@ func (s *Stock) Read(file string) (*Stock, error) {
 		}
 		kind, _, _ := strings.Cut(strings.TrimSpace(head), "\t")
 		if !slices.Contains(kinds, Kind(kind)) {
-			return nil, fmt.Errorf("line %d: entry of kind %q, want declaration, licence, notice, method or own: %w", n, kind, concordat.ErrInvalid)
+			return nil, fmt.Errorf("line %d: unknown kind %q; valid kinds are declaration, licence, notice, method and own: %w", n, kind, concordat.ErrInvalid)
 		}
 	}
 	if len((&Stock{}).With(file).grams) == 0 {
-		return nil, fmt.Errorf("contains no sentence of at least %d words: %w", gramWords, concordat.ErrInvalid)
+		return nil, fmt.Errorf("file contains no sentence of at least %d words: %w", gramWords, concordat.ErrInvalid)
 	}
 	return s.With(file), nil
 }

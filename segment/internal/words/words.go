@@ -105,7 +105,7 @@ func (c *Cutter) dictionary(b []byte, logs map[uint64]float64) error {
 		}
 		weight, known := logs[count]
 		if !ok || !ok2 || !known || len(word) == 0 || !utf8.Valid(word) {
-			return fmt.Errorf("line %d: want a word, an allowed count and a kind", n)
+			return fmt.Errorf("line %d: want a word, a valid count and a kind", n)
 		}
 		node, err := c.add(word)
 		if err != nil {
@@ -182,12 +182,12 @@ func (c *Cutter) model(b []byte) error {
 		}
 	}
 	if len(lines) != 1+2*states {
-		return fmt.Errorf("%d lines, want %d", len(lines), 1+2*states)
+		return fmt.Errorf("got %d lines, want %d", len(lines), 1+2*states)
 	}
 	for i, to := range []*[states]float64{&c.start, &c.transition[begin], &c.transition[end], &c.transition[middle], &c.transition[single]} {
 		fields := strings.Fields(lines[i])
 		if len(fields) != states {
-			return fmt.Errorf("%d numbers, want %d", len(fields), states)
+			return fmt.Errorf("got %d numbers, want %d", len(fields), states)
 		}
 		for k, f := range fields {
 			var err error
@@ -203,11 +203,11 @@ func (c *Cutter) model(b []byte) error {
 			number, ok := strings.CutPrefix(item[size:], ":")
 			p, err := strconv.ParseFloat(number, 64)
 			if !ok || err != nil || r >= tables {
-				return fmt.Errorf("%q: want a character and a number", item)
+				return fmt.Errorf("invalid entry %q: want a character and a number", item)
 			}
 			if c.place[r] == 0 {
 				if len(c.emission) > math.MaxUint16 {
-					return errors.New("too many characters")
+					return errors.New("too many distinct characters")
 				}
 				c.place[r] = uint16(len(c.emission))
 				c.emission = append(c.emission, c.emission[0])
