@@ -8,10 +8,10 @@ import (
 )
 
 func (l *lab) benchCommand() *cobra.Command {
-	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "bench", Short: "Benchmark Concordat against a plain in-memory table", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.PersistentFlags().StringVar(&l.figures.path, "benchfmt", "",
-		"also append the figures to this file in the format of Go benchmarks, which benchstat can compare")
+		"also append the figures to this file in Go benchmark format, for comparison with benchstat")
 	c.AddCommand(l.benchRun(), l.benchIndex(), l.benchQuery(), l.benchFingerprint(), l.benchCheck(), l.benchJoin(), l.benchMemory(),
 		l.benchGrowth(), l.benchIngest(), l.benchWeb(), l.benchCluster(), l.benchOccupancy())
 	return c

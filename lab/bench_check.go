@@ -10,7 +10,7 @@ import (
 func (l *lab) benchCheck() *cobra.Command {
 	var o bench.CheckOptions
 	var channel string
-	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time for each stage",
+	c := &cobra.Command{Use: "check", Short: "Benchmark each stage of a check against a library of generated text",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Sentences < 1 || o.Rounds < 1 || o.Documents < 0 || o.PerDocument < 1 || o.Submission < 1 {
@@ -33,11 +33,11 @@ func (l *lab) benchCheck() *cobra.Command {
 			})
 		}}
 	c.Flags().IntVarP(&o.Sentences, "n", "n", 100_000, "number of sentences in the library")
-	c.Flags().IntVar(&o.Documents, "documents", 0, "number of documents in the library (default: as many as --n sentences fill)")
+	c.Flags().IntVar(&o.Documents, "documents", 0, "number of documents in the library (default: enough for --n sentences)")
 	c.Flags().IntVar(&o.PerDocument, "per-document", 200, "number of sentences in each document of the library, 21 words each")
 	c.Flags().IntVar(&o.Submission, "submission", 200, "number of sentences in the submission")
 	c.Flags().IntVar(&o.Rounds, "rounds", 5, "number of submissions to check")
 	c.Flags().StringVar(&channel, "channel", "both", "how candidate sources are found: fingerprints, text or both")
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed for the made-up text")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed for the generated text")
 	return c
 }

@@ -15,13 +15,13 @@ const benchSettle = 5 * time.Second
 
 func (l *lab) benchCluster() *cobra.Command {
 	o := bench.ClusterOptions{Settle: benchSettle}
-	c := &cobra.Command{Use: "cluster", Short: "Measure a growing site of several nodes: speed, latency and memory", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "cluster", Short: "Benchmark a growing cluster: throughput, latency and memory", Args: cobra.NoArgs,
 		Long: `Cluster opens nodes in this process, connected over loopback, adds random fingerprints through all nodes, as documents
-of 200 sentences, and asks queries at each size. The processor time is that of all nodes together.`,
+of 200 sentences, and runs queries at each size. Processor time is the total for all nodes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Nodes < 1 || o.Shards < 1 || o.Copies < 1 || o.Copies > o.Nodes || o.Questions < 1 || o.Writers < 1 || len(o.Sizes) == 0 ||
 				o.Sizes[0] < 200 || !slices.IsSorted(o.Sizes) {
-				return cli.Usagef("all numbers must be at least 1, --copies at most --nodes, and --sizes must ascend from at least 200")
+				return cli.Usagef("all numbers must be at least 1, --copies must be at most --nodes, and --sizes must be ascending and at least 200")
 			}
 			return scratch(func(dir string) error {
 				return bench.Cluster(cmd.Context(), dir, o, func(r bench.ClusterResult) error {

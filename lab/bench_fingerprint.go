@@ -22,13 +22,13 @@ func (l *lab) benchFingerprint() *cobra.Command {
 	var scheme string
 	var lines bool
 	var times int
-	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes per CPU second on one core",
+	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Benchmark fingerprinting of text on one core",
 		Args: cobra.MinimumNArgs(1),
 		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures, on one core, how text is turned
-into fingerprints when documents are added. In each round it also measures hashing the text and reading memory.`,
+into fingerprints when documents are added. In each round, it also measures hashing of the text and reading of memory.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 {
-				return cli.Usagef("--rounds %d: must be at least 1", times)
+				return cli.Usagef("--rounds is %d, but must be at least 1", times)
 			}
 			p, err := profile.New(profile.Options{Recipe: scheme})
 			if err != nil {
@@ -57,7 +57,7 @@ into fingerprints when documents are added. In each round it also measures hashi
 		}}
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
 	c.Flags().BoolVar(&lines, "lines", false, "treat each line as a document")
-	c.Flags().IntVar(&times, "rounds", 1, "minimum number of rounds for each text, which take at least two seconds; the median is printed")
+	c.Flags().IntVar(&times, "rounds", 1, "minimum number of rounds for each text, which run for at least two seconds in total; prints the median")
 	return c
 }
 
@@ -75,7 +75,7 @@ func readText(path string) (string, error) {
 		b = b[:len(b)-1] // a rune cut by the limit
 	}
 	if !utf8.Valid(b) {
-		return "", fmt.Errorf("%s is not UTF-8", path)
+		return "", fmt.Errorf("%s is not UTF-8 text", path)
 	}
 	return string(b), nil
 }

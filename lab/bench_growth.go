@@ -14,7 +14,7 @@ func (l *lab) benchGrowth() *cobra.Command {
 	var questions, times int
 	var seed uint64
 	var text string
-	c := &cobra.Command{Use: "growth", Short: "Build, open and query indexes of growing size", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "growth", Short: "Benchmark building, opening and querying indexes of increasing size", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, n := range sizes {
 				if n < 1 || questions < 1 || times < 1 {
@@ -41,9 +41,9 @@ func (l *lab) benchGrowth() *cobra.Command {
 		}}
 	c.Flags().IntSliceVar(&sizes, "sizes", []int{100_000, 1_000_000, 5_000_000}, "numbers of sentences")
 	c.Flags().IntVar(&questions, "queries", 20_000, "number of queries, half of which have planted matches")
-	c.Flags().IntVar(&times, "rounds", 5, "number of times that each query is repeated; the median is taken")
+	c.Flags().IntVar(&times, "rounds", 5, "number of times to repeat each query; prints the median")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed")
-	c.Flags().StringVar(&text, "text", "", "text file from which fingerprints are made, with repeated edits, instead of random ones")
+	c.Flags().StringVar(&text, "text", "", "make fingerprints from repeatedly edited copies of this text file, instead of random fingerprints")
 	return c
 }
 

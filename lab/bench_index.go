@@ -8,7 +8,7 @@ import (
 
 func (l *lab) benchIndex() *cobra.Command {
 	var f printFlags
-	c := &cobra.Command{Use: "index", Short: "Build an index of fingerprints: speed and size", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "index", Short: "Benchmark building a fingerprint index: speed and size", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			prints, _, err := f.load()
 			if err != nil {

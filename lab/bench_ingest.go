@@ -14,13 +14,13 @@ import (
 
 func (l *lab) benchIngest() *cobra.Command {
 	var times int
-	c := &cobra.Command{Use: "ingest FILE...", Short: "Add files stage by stage: processor time for each stage", Args: cobra.MinimumNArgs(1),
-		Long: `Ingest measures how the time for adding documents is divided among extraction, fingerprints, the indexes of
+	c := &cobra.Command{Use: "ingest FILE...", Short: "Benchmark each stage of adding files", Args: cobra.MinimumNArgs(1),
+		Long: `Ingest measures how the time to add documents is divided among extraction, fingerprinting, the indexes of
 fingerprints, texts and words, and the catalogue. Each stage runs over all files. In a .tsv file, the last column of
 each line is a document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 {
-				return cli.Usagef("--rounds %d: must be at least 1", times)
+				return cli.Usagef("--rounds is %d, but must be at least 1", times)
 			}
 			var files []bench.File
 			for _, path := range args {
@@ -42,7 +42,7 @@ each line is a document.`,
 					share(r.Words), share(r.Store))
 			})
 		}}
-	c.Flags().IntVar(&times, "rounds", 3, "number of times that each index is built; the median is taken")
+	c.Flags().IntVar(&times, "rounds", 3, "number of times to build each index; prints the median")
 	return c
 }
 

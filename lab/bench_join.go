@@ -14,10 +14,10 @@ func (l *lab) benchJoin() *cobra.Command {
 	var n int
 	var seed uint64
 	var one bool
-	c := &cobra.Command{Use: "join", Short: "Join two libraries of fingerprints with each other", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "join", Short: "Benchmark the join of two libraries of fingerprints", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n < 1 {
-				return cli.Usagef("--n %d: must be at least 1", n)
+				return cli.Usagef("--n is %d, but must be at least 1", n)
 			}
 			probes := []concordat.Probe{concordat.ProbeExact}
 			if one {
@@ -39,6 +39,6 @@ func (l *lab) benchJoin() *cobra.Command {
 		}}
 	c.Flags().IntVarP(&n, "n", "n", 1_000_000, "number of sentences in each library")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed for the random fingerprints")
-	c.Flags().BoolVar(&one, "one", false, "also join with one changed hash per band")
+	c.Flags().BoolVar(&one, "one", false, "also join with one hash changed per band")
 	return c
 }

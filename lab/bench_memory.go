@@ -7,7 +7,7 @@ import (
 )
 
 func (l *lab) benchMemory() *cobra.Command {
-	return &cobra.Command{Use: "memory", Short: "Measure the memory of this machine, which limits look-ups", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "memory", Short: "Measure this machine's memory speed, which limits lookups", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			r := bench.Memory()
 			return l.figure("Memory", r, "memory: %.1f GB/s in order, %.1f ns a line at random, %.0f ns where each names the next", r.Stream,

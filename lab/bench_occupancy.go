@@ -13,7 +13,7 @@ func (l *lab) benchOccupancy() *cobra.Command {
 	var seed uint64
 	var text string
 	c := &cobra.Command{Use: "occupancy", Short: "Simulate how full the buckets of a site's shards are", Args: cobra.NoArgs,
-		Long: `Occupancy draws random values of one band for all sentences of all shards, without an index, or counts the values for
+		Long: `Occupancy draws random values of one band for all sentences in all shards, without an index, or counts the values for
 the sentences of a text in one shard.`,
 		RunE: func(*cobra.Command, []string) error {
 			for _, n := range sizes {
@@ -40,6 +40,6 @@ the sentences of a text in one shard.`,
 	c.Flags().IntSliceVar(&sizes, "sizes", []int{10_000_000, 1_000_000_000}, "numbers of sentences")
 	c.Flags().IntVar(&shards, "shards", 100, "number of shards")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed")
-	c.Flags().StringVar(&text, "text", "", "text file from which fingerprints are made, with repeated edits, instead of random ones")
+	c.Flags().StringVar(&text, "text", "", "make fingerprints from repeatedly edited copies of this text file, instead of random fingerprints")
 	return c
 }

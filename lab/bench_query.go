@@ -10,7 +10,7 @@ import (
 func (l *lab) benchQuery() *cobra.Command {
 	var f printFlags
 	var o bench.QueryOptions
-	c := &cobra.Command{Use: "query", Short: "Query an index through the derived table and through Bleve itself, exactly and with probes", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "query", Short: "Benchmark exact and probing queries, through the derived table and through Bleve", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Rounds < 1 || o.Path != "" && o.Path != "table" && o.Path != "bleve" {
 				return cli.Usagef("--rounds must be at least 1, and --path must be table or bleve")
@@ -27,7 +27,7 @@ func (l *lab) benchQuery() *cobra.Command {
 			})
 		}}
 	f.add(c)
-	c.Flags().IntVar(&o.Rounds, "rounds", 3, "number of times that each query is repeated; the median is taken")
-	c.Flags().StringVar(&o.Path, "path", "", "query only the derived table (table) or only Bleve itself (bleve)")
+	c.Flags().IntVar(&o.Rounds, "rounds", 3, "number of times to repeat each query; prints the median")
+	c.Flags().StringVar(&o.Path, "path", "", "way to query the index: table (only the derived table) or bleve (only Bleve) (default: both)")
 	return c
 }

@@ -13,13 +13,13 @@ import (
 func (l *lab) benchRun() *cobra.Command {
 	var times int
 	var name string
-	c := &cobra.Command{Use: "run -- COMMAND [ARGUMENT]...", Short: "Run a command and measure its processor time and memory",
+	c := &cobra.Command{Use: "run -- COMMAND [ARGUMENT]...", Short: "Measure the processor time and memory of a command",
 		Args: cobra.MinimumNArgs(1),
 		Long: `Run starts a command --rounds times, one after another, and measures the processor time of its processes, the elapsed
-time and the peak memory of one process. The output of the command goes to standard error.`,
+time and the peak memory of any one process. The command's output goes to standard error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if times < 1 {
-				return cli.Usagef("--rounds %d: must be at least 1", times)
+				return cli.Usagef("--rounds is %d, but must be at least 1", times)
 			}
 			if name == "" {
 				name = strings.Join(append([]string{filepath.Base(args[0])}, args[1:min(2, len(args))]...), " ")
@@ -31,7 +31,7 @@ time and the peak memory of one process. The output of the command goes to stand
 			return l.figure("Run", r, "%s: %.2f s of processor time, the least %.2f, %.2f s on the clock, %d rounds; peak %.0f MB", r.Command,
 				r.CPU, r.Best, r.Wall, r.Rounds, r.Peak)
 		}}
-	c.Flags().IntVar(&times, "rounds", 1, "number of times the command is run; the median is taken")
+	c.Flags().IntVar(&times, "rounds", 1, "number of times to run the command; prints the median")
 	c.Flags().StringVar(&name, "name", "", "name of the figure (default: the command and its first argument)")
 	return c
 }

@@ -24,10 +24,10 @@ func (l *lab) benchWeb() *cobra.Command {
 	var o bench.WebOptions
 	var officers int
 	var program string
-	c := &cobra.Command{Use: "web", Short: "Put the pages of a server under load: processor time per page", Args: cobra.NoArgs,
-		Long: `Web makes a site of made-up text, serves it on loopback in a separate process, and requests pages as
-many people at the same time: first with no other load, and last while files are being submitted and
-each person follows a check. The processor time is that of the server alone, including checks.`,
+	c := &cobra.Command{Use: "web", Short: "Load-test the pages of a server", Args: cobra.NoArgs,
+		Long: `Web creates a site of generated text, serves it on loopback in a separate process, and requests pages
+like many people at the same time: first with no other load, and last while files are being submitted and
+each person follows a check. Only the server's processor time is measured, including checks.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if officers < 1 || officers > 10_000 || o.Documents < 1 || o.Documents > 1000 || o.Checks < 1 || o.Checks > 1000 || o.Rounds < 1 ||
 				o.Uploaders < 0 || o.Uploads < 0 || o.Sentences < 42 {
@@ -42,15 +42,15 @@ each person follows a check. The processor time is that of the server alone, inc
 			})
 		}}
 	f := c.Flags()
-	f.StringVar(&program, "program", "", "the concordat program that serves (default: the one next to this program, otherwise the one in PATH)")
+	f.StringVar(&program, "program", "", "concordat program to run as the server (default: next to this program, otherwise in PATH)")
 	f.IntVar(&officers, "officers", 100, "number of people who request pages at the same time")
 	f.IntVar(&o.Documents, "documents", 200, "number of documents in the library")
 	f.IntVar(&o.Sentences, "sentences", 200, "number of sentences in each document and submission, 21 words each")
 	f.IntVar(&o.Checks, "checks", 60, "number of checks completed before the measurement begins")
 	f.IntVar(&o.Rounds, "rounds", 10, "number of times that each person requests each page")
 	f.IntVar(&o.Uploaders, "uploaders", 20, "number of people who submit files at the same time")
-	f.IntVar(&o.Uploads, "uploads", 5, "number of files that each of them submits, one after another")
-	f.Uint64Var(&o.Seed, "seed", 1, "seed for the made-up text")
+	f.IntVar(&o.Uploads, "uploads", 5, "number of files that each uploader submits, one after another")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed for the generated text")
 	return c
 }
 
@@ -61,7 +61,7 @@ const benchSession = time.Hour
 func (l *lab) benchPages(ctx context.Context, program, dir string, officers int, o bench.WebOptions) (err error) {
 	create := exec.CommandContext(ctx, program, "--quiet", "init", "--site", "bench", dir)
 	if out, err := create.CombinedOutput(); err != nil {
-		return fmt.Errorf("make a site: %w\n%s", err, out)
+		return fmt.Errorf("create a site: %w\n%s", err, out)
 	}
 	db, err := store.Open(ctx, filepath.Join(dir, "site.db"))
 	if err != nil {
@@ -145,7 +145,7 @@ func benchServe(ctx context.Context, program, dir string) (address string, proce
 	if !kill() || err != nil {
 		err = errors.Join(context.Cause(ctx), err, c.Process.Kill(), c.Wait(), log.Close())
 		words, _ := os.ReadFile(log.Name())
-		return "", 0, nil, fmt.Errorf("the server has ended: %w\n%s", err, words)
+		return "", 0, nil, fmt.Errorf("the server exited: %w\n%s", err, words)
 	}
 	return serving.Listen, serving.Process, stop, nil
 }
@@ -166,5 +166,5 @@ func concordatProgram(given string) (string, error) {
 	if path, err := exec.LookPath("concordat"); err == nil {
 		return path, nil
 	}
-	return "", cli.Usagef("there is no concordat program next to this one or in PATH: name it with --program")
+	return "", cli.Usagef("no concordat program next to this one or in PATH: specify its path with --program")
 }

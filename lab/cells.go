@@ -14,10 +14,10 @@ import (
 
 func (l *lab) cellsCommand() *cobra.Command {
 	var corpora, out string
-	c := &cobra.Command{Use: "cells --corpora DIR --out FILE", Short: "Make the meaning cells for package meaning",
+	c := &cobra.Command{Use: "cells --corpora DIR --out FILE", Short: "Generate the meaning cells for package meaning",
 		Args: cobra.NoArgs,
-		Long: `Cells makes the cells used to find sentences by their meaning, from the embedded table of pieces and from texts of
-the evaluation corpora that may be redistributed. The same texts give the same bytes.`,
+		Long: `Cells generates the cells used to find sentences by meaning, from the embedded table of word pieces and from texts of
+the evaluation corpora that may be redistributed. The same texts always produce the same file.`,
 		RunE: func(*cobra.Command, []string) error {
 			if corpora == "" || out == "" {
 				return cli.Usagef("--corpora must name a folder, and --out a file")
@@ -45,7 +45,7 @@ the evaluation corpora that may be redistributed. The same texts give the same b
 				l.Report(map[string]any{"bytes": len(made), "digest": cells.Digest(), "sentences": len(samples)},
 					"%d bytes, digest %s, from %d sentences", len(made), cells.Digest(), len(samples)))
 		}}
-	c.Flags().StringVar(&corpora, "corpora", os.Getenv("CONCORDAT_CORPORA"), "folder of the evaluation corpora")
-	c.Flags().StringVar(&out, "out", "", "file to write")
+	c.Flags().StringVar(&corpora, "corpora", os.Getenv("CONCORDAT_CORPORA"), "folder with the evaluation corpora")
+	c.Flags().StringVar(&out, "out", "", "output file")
 	return c
 }

@@ -15,10 +15,10 @@ import (
 func (l *lab) evalCalibrate() *cobra.Command {
 	var library, labels, scheme string
 	c := &cobra.Command{Use: "calibrate --library DIR --labels FILE",
-		Short: "Measure what the document score means for your own documents", Args: cobra.NoArgs,
-		Long: `Calibrate indexes the .txt files below --library and checks every document listed in the labels file, which has lines
-"path TAB class TAB reused" or "... clean", with paths relative to the file. It prints how many documents of each class
-reach each score, with the 95 % interval of the rate in percent.`,
+		Short: "Measure how document scores relate to reuse in your own documents", Args: cobra.NoArgs,
+		Long: `Calibrate indexes the .txt files below --library and checks every document listed in the labels file, whose lines have
+the form "path TAB class TAB reused" or "... clean", with paths relative to the file. It prints how many documents of each class
+reach each score, and the 95 % interval of that percentage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if library == "" || labels == "" {
 				return cli.Usagef("--library must name a folder and --labels a file")
@@ -42,7 +42,7 @@ reach each score, with the 95 % interval of the rate in percent.`,
 			return nil
 		}}
 	c.Flags().StringVar(&library, "library", "", "folder with the library's documents")
-	c.Flags().StringVar(&labels, "labels", "", "file that states for each submission whether it reuses text from the library")
+	c.Flags().StringVar(&labels, "labels", "", "file that labels each submission as reused or clean")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
 	return c
 }

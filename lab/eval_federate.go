@@ -23,16 +23,16 @@ func (l *lab) evalFederate() *cobra.Command {
 	var every int
 	var o eval.FederateOptions
 	c := &cobra.Command{Use: "federate --documents PATH... --submissions PATH... --truth PAIRS",
-		Short: "Compare checks at one site, at several sites together, and at one site that has everything",
+		Short: "Compare checks at a single site, across federated sites, and at one site with all documents",
 		Args:  cobra.NoArgs,
 		Long: `Federate distributes documents from tables (see concordat add) and folders over sites in this process, by the
 hash of their ids. It checks each submission at its site alone, together with the other sites over the real
-protocol, and at one site that has all documents. For each way it prints how many pairs of a submission and
-a document were found, by the share of matched sentences and by evidence. The truth is a file of lines
-"submission TAB document".`,
+protocol, and at one site that has all documents. For each of these, it prints how many pairs of a submission and
+a document were found, by the share of matched sentences and by evidence. Each line of the truth file has the
+form "submission TAB document".`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(documents) == 0 || len(submissions) == 0 || truth == "" || every < 1 {
-				return cli.Usagef("--documents, --submissions and --truth must be given, and --every must be above 0")
+				return cli.Usagef("--documents, --submissions and --truth are required, and --every must be above 0")
 			}
 			var err error
 			if o.Documents, err = tableDocs(documents, 1); err != nil {
@@ -60,13 +60,13 @@ a document were found, by the share of matched sentences and by evidence. The tr
 			return err
 		}}
 	fl := c.Flags()
-	fl.StringArrayVar(&documents, "documents", nil, "table, or folder of .txt and .md files, with the libraries' documents (repeatable)")
+	fl.StringArrayVar(&documents, "documents", nil, "table or folder of .txt and .md files with the documents of the libraries (repeatable)")
 	fl.StringArrayVar(&submissions, "submissions", nil, "table or folder of texts to check (repeatable)")
-	fl.StringVar(&truth, "truth", "", "file of pairs that share text")
-	fl.StringVar(&ignore, "ignore", "", "file of pairs that count neither as right nor as wrong")
-	fl.IntVar(&every, "every", 1, "check only one in this many submissions")
+	fl.StringVar(&truth, "truth", "", "file with the pairs that share text")
+	fl.StringVar(&ignore, "ignore", "", "file with pairs to ignore")
+	fl.IntVar(&every, "every", 1, "check only one in N submissions")
 	fl.IntVar(&o.Sites, "sites", 3, "number of sites")
-	fl.Float64Var(&o.Share, "share", 0.3, "minimum share of a submission in sentences that match a document")
+	fl.Float64Var(&o.Share, "share", 0.3, "minimum share of a submission's sentences that match a document")
 	fl.IntVar(&o.Letters, "letters", 100, "minimum number of characters of evidence for a pair")
 	fl.StringVar(&o.Outline, "outline", concordat.OutlineWords, "what sites reveal in the second round: words, fingerprints or nothing")
 	return c
@@ -130,7 +130,7 @@ func pairsFile(path string, submissions []eval.Doc) (map[[2]string]bool, error) 
 	for sc.Scan() {
 		x, y, ok := strings.Cut(sc.Text(), "\t")
 		if !ok {
-			return nil, fmt.Errorf("%s: %w: line %q, want two names separated by a tab", path, concordat.ErrInvalid, sc.Text())
+			return nil, fmt.Errorf("%s: %w: got line %q, want two names separated by a tab", path, concordat.ErrInvalid, sc.Text())
 		}
 		if y, _, _ = strings.Cut(y, "\t"); known[x] {
 			out[[2]string{x, y}] = true

@@ -19,17 +19,18 @@ import (
 
 func (l *lab) evalReaders() *cobra.Command {
 	worst := 10
-	c := &cobra.Command{Use: "readers PATH...", Short: "Compare the letters read from PDF, DOC and PPT files with those that other programs read",
-		Long: `Compare, for every PDF, DOC and PPT file under PATH, this project's text with that of other programs: pdftotext and mutool for
-PDF, antiword and catdoc for DOC, catppt for PPT. It counts the letters that only this project's text lacks and those that only it
-has, and compares the order. The other programs must be installed; they come with Debian's poppler-utils, mupdf-tools, antiword and catdoc.`,
+	c := &cobra.Command{Use: "readers PATH...", Short: "Compare text extraction from PDF, DOC and PPT files with other programs",
+		Long: `Readers compares the text that Concordat extracts from every PDF, DOC and PPT file under PATH with that of other
+programs: pdftotext and mutool for PDF, antiword and catdoc for DOC, catppt for PPT. It counts the letters that are
+missing only from Concordat's text and those that only Concordat finds, and compares their order. The other programs
+must be installed; Debian has them in poppler-utils, mupdf-tools, antiword and catdoc.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("name a file or a folder")
+				return cli.Usagef("want at least one file or folder")
 			}
 			return l.compareReaders(cmd, args, worst)
 		}}
-	c.Flags().IntVar(&worst, "worst", worst, "number of files to list, those with the largest disagreement")
+	c.Flags().IntVar(&worst, "worst", worst, "number of files to list, largest disagreement first")
 	return c
 }
 
@@ -63,7 +64,7 @@ func (l *lab) compareReaders(cmd *cobra.Command, paths []string, worst int) erro
 		}
 	}
 	if len(all) == 0 {
-		return errors.New("there are no PDF, DOC or PPT files")
+		return errors.New("no PDF, DOC or PPT files found")
 	}
 	for _, ext := range slices.Sorted(maps.Keys(all)) {
 		if !l.JSON {

@@ -10,10 +10,10 @@ import (
 func (l *lab) evalRetrieve() *cobra.Command {
 	var f folders
 	var channel string
-	c := &cobra.Command{Use: "retrieve --src DIR --susp DIR --out DIR", Short: "Find sources among all documents, then align them",
+	c := &cobra.Command{Use: "retrieve --src DIR --susp DIR --out DIR", Short: "Find the sources of documents and align them",
 		Args: cobra.NoArgs,
-		Long: `Retrieve indexes the .txt files in --src, finds candidates for each file in --susp as a check does, and aligns them.
-It writes an XML file for each pair with a detection, and lists every candidate in candidates.tsv.`,
+		Long: `Retrieve indexes the .txt files in --src, finds candidates for each file in --susp in the same way as a check, and
+aligns them. It writes an XML file for each pair with a detection, and lists every candidate in candidates.tsv.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(); err != nil {
 				return err
@@ -25,6 +25,6 @@ It writes an XML file for each pair with a detection, and lists every candidate 
 			return eval.Retrieve(cmd.Context(), f.src, f.susp, f.out, ch)
 		}}
 	f.add(c)
-	c.Flags().StringVar(&channel, "channel", "both", "both, fingerprints or text")
+	c.Flags().StringVar(&channel, "channel", "both", "how candidates are found: both, fingerprints or text")
 	return c
 }

@@ -18,9 +18,9 @@ import (
 func (l *lab) evalRun() *cobra.Command {
 	var o eval.Options
 	var encoder remote.Options
-	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation/*.md on the corpora", Args: cobra.ArbitraryArgs,
-		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds that it must meet.
-Without a name, it runs all of these evaluations:
+	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations described in doc/evaluation/*.md", Args: cobra.ArbitraryArgs,
+		Long: `Run measures Concordat on corpora with known reuse and prints each figure with its required bounds.
+Without arguments, it runs all of these evaluations:
 
 ` + evaluationNames() + `
 The corpora must be in the folder named by --corpora or CONCORDAT_CORPORA; an evaluation whose corpus is missing
@@ -35,7 +35,7 @@ is skipped. The exit status is 1 if a figure misses its bounds.`,
 			}
 			for _, name := range args {
 				if !slices.ContainsFunc(eval.Evaluations(), func(e eval.Evaluation) bool { return e.Name == name }) {
-					return cli.Usagef("there is no evaluation %s; the evaluations are\n%s", name, evaluationNames())
+					return cli.Usagef("unknown evaluation %s; available evaluations:\n%s", name, evaluationNames())
 				}
 			}
 			missed := 0
@@ -53,25 +53,25 @@ is skipped. The exit status is 1 if a figure misses its bounds.`,
 				}
 			}
 			if missed > 0 {
-				return fmt.Errorf("%d figures miss their bounds", missed)
+				return fmt.Errorf("%d figures are out of bounds", missed)
 			}
 			return nil
 		}}
-	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora (default: $CONCORDAT_CORPORA)")
-	c.Flags().BoolVar(&o.Short, "short", false, "run only a sample of each evaluation, which takes seconds and has its own bounds")
+	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder with the corpora (default: $CONCORDAT_CORPORA)")
+	c.Flags().BoolVar(&o.Short, "short", false, "run only a sample of each evaluation, which takes seconds and has separate bounds")
 	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
-		"folder of the innocent documents to be measured, such as 09-ring, or papers by how their names begin, such as SemEval2010/C-4 "+
-			"(repeatable; default all)")
+		"folder of innocent documents to measure, such as 09-ring, or name prefix of papers, such as SemEval2010/C-4 "+
+			"(repeatable; default: all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
-		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside, reworded-2, sources (repeatable; default all)")
-	c.Flags().IntVar(&o.Every, "every", 1, "use only one in this many of the other texts next to the sources, which is faster but makes the task easier")
-	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
-	c.Flags().BoolVar(&o.EncoderIndex, "encoder-index", false, "also find documents by the encoder's vectors (see meaning.index: encoder)")
-	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "the encoder's model")
-	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "prefix that the model needs before each text")
-	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "maximum duration of a request")
-	c.Flags().StringVar(&o.Leads, "leads", "", "file for all places that stand out in the evaluation of leads, whether worth reading or not, with one document per line")
-	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object per line")
+		"way of comparing innocent documents, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside, reworded-2 or sources (repeatable; default: all)")
+	c.Flags().IntVar(&o.Every, "every", 1, "use only one in N of the texts that are not sources, which is faster but makes the task easier")
+	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder to verify leads, such as http://127.0.0.1:8080/v1")
+	c.Flags().BoolVar(&o.EncoderIndex, "encoder-index", false, "also find documents by the encoder's vectors, as with meaning.index: encoder")
+	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "name of the encoder's model")
+	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "prefix that the model requires before each text")
+	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "maximum time for a request to the encoder")
+	c.Flags().StringVar(&o.Leads, "leads", "", "write all places that stand out in the evaluation of leads to this file, whether or not they are worth reading, one document per line")
+	c.Flags().StringVar(&o.Passages, "passages", "", "write the passages counted in reports on innocent documents to this file, one JSON object per line")
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 
 func (l *lab) evalScore() *cobra.Command {
 	var truth, detections, ignore, pairs string
-	c := &cobra.Command{Use: "score --truth DIR --detections DIR", Short: "Precision, recall, granularity and plagdet of detections",
+	c := &cobra.Command{Use: "score --truth DIR --detections DIR", Short: "Compute the precision, recall, granularity and plagdet of detections",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if truth == "" || detections == "" {
@@ -36,10 +36,10 @@ func (l *lab) evalScore() *cobra.Command {
 			}
 			return nil
 		}}
-	c.Flags().StringVar(&truth, "truth", "", "folder of the annotations, or of folders of them")
-	c.Flags().StringVar(&detections, "detections", "", "folder of the detections")
-	c.Flags().StringVar(&ignore, "ignore", "", "file of pairs whose detections do not count, because their reuse is annotated elsewhere")
-	c.Flags().StringVar(&pairs, "pairs", "", "file of pairs that were judged; detections in other pairs do not count")
+	c.Flags().StringVar(&truth, "truth", "", "folder that contains the annotations, directly or in subfolders")
+	c.Flags().StringVar(&detections, "detections", "", "folder with the detections")
+	c.Flags().StringVar(&ignore, "ignore", "", "file with pairs whose detections are ignored, because their reuse is annotated elsewhere")
+	c.Flags().StringVar(&pairs, "pairs", "", "file with the pairs that were judged; detections in other pairs are ignored")
 	return c
 }
 

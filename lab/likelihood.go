@@ -15,10 +15,10 @@ import (
 func (l *lab) likelihoodCommand() *cobra.Command {
 	var in []string
 	var out string
-	c := &cobra.Command{Use: "likelihood --leads FILE --out FILE", Short: "Make the likelihoods of leads for package meaning",
+	c := &cobra.Command{Use: "likelihood --leads FILE --out FILE", Short: "Generate the likelihoods of leads for package meaning",
 		Args: cobra.NoArgs,
-		Long: `Likelihood computes the likelihoods of leads from what "eval run meaning --leads FILE" recorded, and prints how good
-they are for books that were not used to fit them. The same observations give the same bytes.`,
+		Long: `Likelihood computes the likelihoods of leads from the file that "eval run meaning --leads FILE" wrote, and prints
+how good they are for books that were not used to fit them. The same observations always produce the same file.`,
 		RunE: func(*cobra.Command, []string) error {
 			if len(in) == 0 || out == "" {
 				return cli.Usagef("--leads and --out must each name a file")
@@ -46,6 +46,6 @@ they are for books that were not used to fit them. The same observations give th
 			return errors.Join(os.WriteFile(out, append(made, '\n'), 0o644), eval.WriteReliability(l.Stdout, all))
 		}}
 	c.Flags().StringArrayVar(&in, "leads", nil, "file written by eval run meaning --leads (repeatable)")
-	c.Flags().StringVar(&out, "out", "", "file to write")
+	c.Flags().StringVar(&out, "out", "", "output file")
 	return c
 }

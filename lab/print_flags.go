@@ -22,13 +22,13 @@ func (f *printFlags) add(c *cobra.Command) {
 	c.Flags().IntVarP(&f.n, "n", "n", 1_000_000, "number of random fingerprints")
 	c.Flags().IntVar(&f.questions, "queries", 100_000, "number of queries, half of which have planted matches")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed for the random fingerprints")
-	c.Flags().StringVar(&f.in, "prints", "", "read fingerprints and queries from this file (exchange format, doc/format-report.md)")
-	c.Flags().StringVar(&f.dump, "dump", "", "also write them to this file")
+	c.Flags().StringVar(&f.in, "prints", "", "read fingerprints and queries from this file, in the exchange format of doc/format-report.md")
+	c.Flags().StringVar(&f.dump, "dump", "", "also write the fingerprints and queries to this file")
 }
 
 func (f *printFlags) load() ([]concordat.Fingerprint, []bench.Question, error) {
 	if f.n < 1 || f.questions < 1 {
-		return nil, nil, cli.Usagef("--n %d, --queries %d: must be at least 1", f.n, f.questions)
+		return nil, nil, cli.Usagef("--n is %d and --queries is %d, but both must be at least 1", f.n, f.questions)
 	}
 	prints, qs := []concordat.Fingerprint(nil), []bench.Question(nil)
 	if f.in == "" {
@@ -43,7 +43,7 @@ func (f *printFlags) load() ([]concordat.Fingerprint, []bench.Question, error) {
 			return nil, nil, cli.Usage(err)
 		}
 		if len(prints) == 0 || len(qs) == 0 {
-			return nil, nil, cli.Usagef("%s holds %d fingerprints and %d queries: want at least one of each", f.in, len(prints), len(qs))
+			return nil, nil, cli.Usagef("%s contains %d fingerprints and %d queries; want at least one of each", f.in, len(prints), len(qs))
 		}
 	}
 	if f.dump == "" {

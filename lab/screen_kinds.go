@@ -55,22 +55,22 @@ func (f *sweepFlags) check(given func(string) bool) error {
 	letters := strings.HasPrefix(f.print.Features, "letters")
 	switch {
 	case f.vary == "bits" && given("widths") || given(f.vary):
-		return cli.Usagef("--vary %s compares all of its values, so do not give one", f.vary)
+		return cli.Usagef("--vary %s compares all values of that option, so the option cannot be set", f.vary)
 	case f.vary != "" && len(f.widths) > 1:
-		return cli.Usagef("--vary %s compares prints of one width; give a single value for --widths", f.vary)
+		return cli.Usagef("--vary %s compares prints of one width, so --widths must have a single value", f.vary)
 	case letters && (given("stop-words") || f.vary == "stop-words"):
-		return cli.Usagef("--features %s: stop words apply only to words; leave out --stop-words", f.print.Features)
+		return cli.Usagef("--stop-words applies only to words and cannot be used with --features %s", f.print.Features)
 	}
 	for _, w := range f.widths {
 		if w < 1 || w > simhash.MaxBits {
-			return cli.Usagef("--widths %d: want 1 to %d bits", w, simhash.MaxBits)
+			return cli.Usagef("invalid width %d; --widths must be 1 to %d bits", w, simhash.MaxBits)
 		}
 		if w > 64 && f.print.Hash == "plain" && f.vary != "hash" {
-			return cli.Usagef("--hash plain has 64 bits, not %d; set --widths to at most 64", w)
+			return cli.Usagef("--hash plain has 64 bits and does not support %d; set --widths to at most 64", w)
 		}
 	}
 	if len(f.widths) == 0 {
-		return cli.Usagef("--widths: want at least one")
+		return cli.Usagef("--widths requires at least one width")
 	}
 	_, err := newSweeper(f)
 	return err
@@ -98,7 +98,7 @@ func (f *sweepFlags) variants() (names []string, all []screening.PrintOptions, e
 		vary(func(o *screening.PrintOptions, v string) { o.Bits, _ = strconv.Atoi(v) }, "32", "64", "96", "128", "192", "256")
 	case "features":
 		if base.Stem {
-			return nil, nil, cli.Usagef("--vary features: letters have no stems; leave out --stem")
+			return nil, nil, cli.Usagef("--stem cannot be used with --vary features, because letters have no stems")
 		}
 		vary(func(o *screening.PrintOptions, v string) { o.Features = v }, "words", "words1-2", "words1-3", "words2", "words3", "letters3",
 			"letters5", "letters8", "sentences")
@@ -111,7 +111,7 @@ func (f *sweepFlags) variants() (names []string, all []screening.PrintOptions, e
 	case "idf":
 		vary(func(o *screening.PrintOptions, v string) { o.IDF = v }, screening.IDFNone, screening.IDFCollection)
 	default:
-		err = cli.Usagef("--vary %q: want hash, bits, features, stop-words, stem, tf or idf", f.vary)
+		err = cli.Usagef("unknown option %q for --vary; want hash, bits, features, stop-words, stem, tf or idf", f.vary)
 	}
 	return names, all, err
 }
@@ -253,7 +253,7 @@ var exactRuns = regexp.MustCompile(`^(words|letters)([1-9]\d?)$`)
 func parseExact(text string) (screen.Shingling, error) {
 	p := exactRuns.FindStringSubmatch(text)
 	if p == nil {
-		return screen.Shingling{}, cli.Usagef("--exact %q: want letters or words and a length, such as letters8", text)
+		return screen.Shingling{}, cli.Usagef("invalid value %q for --exact; want letters or words and a length, such as letters8", text)
 	}
 	width, _ := strconv.Atoi(p[2]) // the pattern allows only digits
 	return screen.Shingling{Letters: p[1] == "letters", Width: width}, nil

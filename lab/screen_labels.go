@@ -36,20 +36,20 @@ func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
 		}
 		cells := strings.Split(text, "\t")
 		if len(cells) != 4 {
-			return cli.Usagef("%s line %d: %d columns, want 4", path, line, len(cells))
+			return cli.Usagef("%s line %d: got %d columns, want 4", path, line, len(cells))
 		}
 		n, err := strconv.Atoi(cells[0])
 		if err != nil || n < 1 || n > len(pairs) {
-			return cli.Usagef("%s line %d: no pair %q: want 1 to %d", path, line, cells[0], len(pairs))
+			return cli.Usagef("%s line %d: no pair %q: pairs are numbered 1 to %d", path, line, cells[0], len(pairs))
 		}
 		if p := pairs[n-1]; cells[1] != string(p.A) || cells[2] != string(p.B) {
-			return cli.Usagef("%s line %d: pair %d consists of other documents: the labels belong to another sample", path, line, n)
+			return cli.Usagef("%s line %d: pair %d has different documents in this sample: the labels are from a different sample", path, line, n)
 		}
 		l := screen.Label(cells[3])
 		switch l {
 		case screen.LabelSame, screen.LabelDifferent, screen.LabelUnknown:
 		default:
-			return cli.Usagef("%s line %d: label %q: want same, different or unknown", path, line, cells[3])
+			return cli.Usagef("%s line %d: unknown label %q; want same, different or unknown", path, line, cells[3])
 		}
 		if old, twice := labels[n]; twice {
 			return cli.Usagef("%s line %d: pair %d was already labelled %s", path, line, n, old)

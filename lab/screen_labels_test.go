@@ -173,12 +173,12 @@ func TestLabelsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                "is empty",
 		"1\ta\tb\tsame\n":                                 "line 1: want the columns pair, a, b, label",
-		labelsHeader + "\n1\ta\tb\n":                      "line 2: 3 columns, want 4",
-		labelsHeader + "\n3\ta\tb\tsame\n":                `line 2: no pair "3": want 1 to 2`,
+		labelsHeader + "\n1\ta\tb\n":                      "line 2: got 3 columns, want 4",
+		labelsHeader + "\n3\ta\tb\tsame\n":                `line 2: no pair "3": pairs are numbered 1 to 2`,
 		labelsHeader + "\nx\ta\tb\tsame\n":                `line 2: no pair "x"`,
-		labelsHeader + "\n2\ta\tb\tsame\n":                "line 2: pair 2 consists of other documents",
-		labelsHeader + "\n1\ta\tb\tperhaps\n":             `line 2: label "perhaps": want same, different or unknown`,
-		labelsHeader + "\n1\ta\tb\tsame\n\n":              "line 3: 1 columns",
+		labelsHeader + "\n2\ta\tb\tsame\n":                "line 2: pair 2 has different documents in this sample",
+		labelsHeader + "\n1\ta\tb\tperhaps\n":             `line 2: unknown label "perhaps"; want same, different or unknown`,
+		labelsHeader + "\n1\ta\tb\tsame\n\n":              "line 3: got 1 columns",
 		labelsHeader + "\n1\ta\tb\tsame\n1\ta\tb\tsame\n": "line 3: pair 1 was already labelled same",
 	} {
 		path := filepath.Join(t.TempDir(), sampleLabels)

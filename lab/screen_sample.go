@@ -55,22 +55,23 @@ type sampleFlags struct {
 func (a *lab) sampleCommand() *cobra.Command {
 	var f sampleFlags
 	c := &cobra.Command{
-		Use: "sample FILE --library L --out DIR", Short: "Draw pairs at each exact distance for a person to label", Args: cobra.ExactArgs(1),
-		Long: `Sample finds the near pairs among the 64-bit prints in a file, for example one that prints wrote for the library, and
-draws --each of them at random at every exact distance from 0 to --most. It writes to DIR pairs.jsonl, with the pairs
-and their number at each distance, and index.html, a page that shows both texts of a pair with the differences marked;
-the keys s, d and u label the pair same, different or unknown. The page needs no network, remembers where you stopped,
-and saves labels.tsv; concordat-lab screen precision DIR evaluates the labels.
+		Use: "sample FILE --library L --out DIR", Short: "Draw random pairs at each distance for people to label", Args: cobra.ExactArgs(1),
+		Long: `Sample finds the near pairs among the 64-bit prints in a file, for example a file written by concordat screen prints
+for the library. At every exact distance from 0 to --most, it draws up to --each of these pairs at random. It writes
+two files to DIR: pairs.jsonl, with the pairs and the number of pairs at each distance, and index.html, a page that
+shows both texts of a pair with the differences marked; the keys s, d and u label the pair same, different or unknown.
+The page needs no network, remembers where you stopped, and saves labels.tsv; concordat-lab screen precision DIR
+evaluates the labels.
 
-The first of several equal prints represents them all, as in screen join. The page does not show distances.`,
+Of several equal prints, only the first is used, as in screen join. The page does not show distances.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.library == "" || f.out == "":
-				return cli.Usagef("want --library, which has the documents of the prints, and --out, the folder to write")
+				return cli.Usagef("--library, the library with the documents of the prints, and --out, the output folder, are required")
 			case f.most < 0 || f.most >= 64 || f.each < 1 || f.each > 1000:
-				return cli.Usagef("--most %d, --each %d: want 0 to 63 bits and 1 to 1000 pairs", f.most, f.each)
+				return cli.Usagef("--most is %d and --each is %d; want 0 to 63 bits and 1 to 1000 pairs", f.most, f.each)
 			case f.memory < 24 || f.memory > 1<<20:
-				return cli.Usagef("--memory %d: want 24 to %d MiB", f.memory, 1<<20)
+				return cli.Usagef("--memory is %d; want 24 to %d MiB", f.memory, 1<<20)
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.screenSample(cmd.Context(), o, args[0], f)
@@ -79,11 +80,11 @@ The first of several equal prints represents them all, as in screen join. The pa
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.library, "library", "", "library with the documents of the prints")
-	fl.StringVar(&f.out, "out", "", "folder to write")
+	fl.StringVar(&f.out, "out", "", "output folder")
 	fl.IntVar(&f.most, "most", 10, "maximum distance in bits")
-	fl.IntVar(&f.each, "each", 20, "pairs to draw at each distance, or all if there are fewer")
+	fl.IntVar(&f.each, "each", 20, "maximum number of pairs to draw at each distance")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed for the random draw")
-	fl.IntVar(&f.memory, "memory", 1024, "memory for sorting in MiB, from 24")
+	fl.IntVar(&f.memory, "memory", 1024, "memory for sorting in MiB, at least 24")
 	return c
 }
 
@@ -97,11 +98,11 @@ func (a *lab) screenSample(ctx context.Context, o *instance.Instance, path strin
 		return err
 	}
 	if ids == nil {
-		return cli.Usagef("%s.ids, the list of the prints' documents that concordat screen prints writes, is missing", path)
+		return cli.Usagef("%s.ids is missing; concordat screen prints writes this list of documents along with the prints", path)
 	}
 	// Labels belong to the pairs next to them.
 	if _, err := os.Stat(filepath.Join(f.out, sampleLabels)); err == nil {
-		return cli.Usagef("%s contains labels of an earlier sample: use another folder", f.out)
+		return cli.Usagef("%s contains labels of an earlier sample: use a different folder", f.out)
 	}
 	d, err := screening.DesignOf(ctx, path, f.most, nil)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *lab) screenSample(ctx context.Context, o *instance.Instance, path strin
 	}
 	drawn, pairs := s.Drawn()
 	if len(drawn) == 0 {
-		return cli.Usagef("%s: no two prints are within %d bits of each other: use a greater --most", path, f.most)
+		return cli.Usagef("%s: no two prints are within %d bits of each other: increase --most", path, f.most)
 	}
 	h := sampleHeader{"sample", concordat.LibraryID(f.library), filepath.Base(path), f.seed, f.each, pairs}
 	if err := a.writeSample(ctx, o, h, drawn, ids, f.out); err != nil {
@@ -142,7 +143,7 @@ func (a *lab) writeSample(ctx context.Context, o *instance.Instance, h sampleHea
 	document := func(id string) (*concordat.Document, error) {
 		d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: h.Library, Document: concordat.DocumentID(id)})
 		if errors.Is(err, concordat.ErrNotFound) {
-			err = cli.Usagef("there is no document %q in library %q: the prints belong to another library or to an older state of this one", id, h.Library)
+			err = cli.Usagef("no document %q in library %q: the prints were made from a different library or before the library changed", id, h.Library)
 		}
 		return d, err
 	}
@@ -187,7 +188,7 @@ func readSample(path string) (h sampleHeader, pairs []samplePair, err error) {
 	defer f.Close()
 	in := json.NewDecoder(bufio.NewReader(io.LimitReader(f, longestSample)))
 	if err := in.Decode(&h); err != nil || h.Type != "sample" {
-		return h, nil, cli.Usagef("%s: it does not begin as a file from concordat-lab screen sample does", path)
+		return h, nil, cli.Usagef("%s was not written by concordat-lab screen sample", path)
 	}
 	for {
 		var p samplePair
@@ -197,7 +198,7 @@ func readSample(path string) (h sampleHeader, pairs []samplePair, err error) {
 			return h, nil, cli.Usagef("%s: pair %d: %w", path, len(pairs)+1, err)
 		}
 		if p.Type != "pair" || p.Pair != len(pairs)+1 || p.Distance < 0 || p.Distance >= len(h.Pairs) {
-			return h, nil, cli.Usagef("%s: pair %d: want it numbered so, at a distance of 0 to %d", path, len(pairs)+1, len(h.Pairs)-1)
+			return h, nil, cli.Usagef("%s: pair %d: wrong number, or distance is not 0 to %d", path, len(pairs)+1, len(h.Pairs)-1)
 		}
 		pairs = append(pairs, p)
 	}
@@ -266,11 +267,11 @@ func precisionLines(strata []screen.Stratum) (lines []precisionLine) {
 func (a *lab) precisionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "precision DIR [LABELS]", Short: "Show how many labelled pairs at each distance are near-duplicates", Args: cobra.RangeArgs(1, 2),
-		Long: `Precision reads the pairs that concordat-lab screen sample wrote to DIR, and their labels from LABELS or from
+		Long: `Precision reads the pairs that concordat-lab screen sample wrote to DIR and their labels from LABELS or from
 labels.tsv in DIR. For each exact distance, it shows the share of the pairs labelled same among those labelled same or
-different, with the exact 95 % interval. For each distance together with those below it, it shows that share among all
-pairs of the file of prints (stratified Wilson interval), and the recall among near-duplicates within the greatest
-distance.`,
+different, with the exact 95 % interval. For each distance and all smaller distances together, it shows that share
+among all pairs of the file of prints (stratified Wilson interval), and the recall among near-duplicates within the
+maximum distance.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, pairs, err := readSample(filepath.Join(args[0], samplePairs))
 			if err != nil {

@@ -41,9 +41,9 @@ type sweepFlags struct {
 func (a *lab) sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
-		Use: "sweep", Short: "Measure how well each distance separates labelled pairs, for several kinds of prints", Args: cobra.NoArgs,
-		Long: `Sweep makes prints of documents whose relation is known. For every distance k, it shows the share of the
-near-duplicates that lie within k (recall) and the share of the pairs within k that are near-duplicates (precision,
+		Use: "sweep", Short: "Compare how well different kinds of prints separate labelled pairs at each distance", Args: cobra.NoArgs,
+		Long: `Sweep makes prints of documents with known near-duplicates. For every distance k, it shows the share of the
+near-duplicates within k (recall) and the share of the pairs within k that are near-duplicates (precision,
 with its 95 % interval). It compares simhash of --widths 64, 100 and 128 bits, 100-bit minhash, which ignores
 weights, and I-Match (Chowdhury et al. 2002), which only distinguishes same from different, on the same features.
 
@@ -54,8 +54,8 @@ distributed and how much processor time a text takes.
 Labels come from:
 
   --pairs FILE              lines of two texts and a label, 1 for near-duplicates, separated by tabs
-  --library L --truth FILE  lines of two documents, with an optional number; they are near-duplicates if it
-                            is --least or more; all other pairs of the library are different
+  --library L --truth FILE  lines of two documents, with an optional number; the documents are near-duplicates if
+                            the number is --least or more; all other pairs of the library are different
   --library L --exact letters8
                             pairs in which one document contains --least of the other's shingles, counted exactly
   --library L --planted N   N documents, each with a copy in which --share of the words is changed`,
@@ -72,17 +72,17 @@ Labels come from:
 	f.print.DefineFeatures(c)
 	f.print.DefineWeights(c)
 	fl := c.Flags()
-	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "numbers of bits in the prints, 1 to 256; with --vary, a single width (default 64)")
+	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "widths of the prints in bits, 1 to 256; with --vary, a single width (default: 64)")
 	fl.StringVar(&f.vary, "vary", "", "compare the values of this option: hash, bits, features, stop-words, stem, tf or idf")
 	fl.StringVar(&f.pairs, "pairs", "", "file of labelled pairs of texts (.gz allowed)")
-	fl.StringVar(&f.columns, "columns", "1,2,3", "columns of the two texts and the label in --pairs")
+	fl.StringVar(&f.columns, "columns", "1,2,3", "numbers of the columns with the two texts and the label in --pairs")
 	fl.BoolVar(&f.header, "header", false, "the first line of --pairs is a header")
-	fl.StringVar(&f.library, "library", "", "library of the documents")
-	fl.StringVar(&f.truth, "truth", "", "file of pairs of documents")
+	fl.StringVar(&f.library, "library", "", "library that contains the documents")
+	fl.StringVar(&f.truth, "truth", "", "file with pairs of documents")
 	fl.StringVar(&f.exact, "exact", "", "shingles to count exactly, for example letters8 or words5")
-	fl.IntVar(&f.planted, "planted", 0, "number of documents to copy with changes")
-	fl.Float64Var(&f.share, "share", 0.05, "share of words that --planted changes")
-	fl.Float64Var(&f.least, "least", 0.2, "minimum number in --truth, or minimum containment with --exact, for a near-duplicate")
+	fl.IntVar(&f.planted, "planted", 0, "number of documents to plant changed copies of")
+	fl.Float64Var(&f.share, "share", 0.05, "share of words to change in copies made with --planted")
+	fl.Float64Var(&f.least, "least", 0.2, "minimum number in --truth, or minimum containment with --exact, that makes a pair near-duplicates")
 	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
 	return c
 }
@@ -96,7 +96,7 @@ func (f *sweepFlags) checkSource(given func(string) bool) error {
 		}
 	}
 	if sources != 1 || (f.pairs == "") == (f.library == "") || given("planted") && f.planted < 1 || !(f.share >= 0 && f.share <= 1) {
-		return cli.Usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
+		return cli.Usagef("--pairs is required, or --library with --truth, --exact or --planted; --share must be 0 to 1")
 	}
 	for _, o := range []struct{ option, of, or string }{{"columns", "pairs", ""}, {"header", "pairs", ""}, {"share", "planted", ""},
 		{"least", "truth", "exact"}} {
@@ -112,12 +112,12 @@ func (a *lab) sweepPairs(ctx context.Context, f *sweepFlags) error {
 	for _, c := range strings.Split(f.columns, ",") {
 		n, err := strconv.Atoi(c)
 		if err != nil || n < 1 {
-			return cli.Usagef("--columns %q: want three numbers from 1", f.columns)
+			return cli.Usagef("invalid columns %q; --columns must be three numbers of at least 1", f.columns)
 		}
 		columns = append(columns, n-1)
 	}
 	if len(columns) != 3 {
-		return cli.Usagef("--columns %q: want three numbers from 1", f.columns)
+		return cli.Usagef("invalid columns %q; --columns must be three numbers of at least 1", f.columns)
 	}
 	s, err := newSweeper(f)
 	if err != nil {
@@ -163,7 +163,7 @@ func (a *lab) sweepPairs(ctx context.Context, f *sweepFlags) error {
 		return err
 	}
 	if skipped > 0 {
-		a.Warn("%s: %d lines are not labelled pairs and are left out", f.pairs, skipped)
+		a.Warn("%s: skipped %d lines that are not labelled pairs", f.pairs, skipped)
 	}
 	return a.printSweep(s, f, filepath.Base(f.pairs))
 }
@@ -220,7 +220,7 @@ func (a *lab) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFl
 			return err
 		}
 		if len(prints) == sweepDocuments {
-			return cli.Usagef("more than %d documents: %w; use a smaller library", sweepDocuments, screen.ErrMemory)
+			return cli.Usagef("the library has more than %d documents: %w; use a smaller library", sweepDocuments, screen.ErrMemory)
 		}
 		p, err := s.prints(d.Text)
 		if err != nil {
@@ -294,7 +294,7 @@ func readTruth(path string, number map[string]int, least float64, same map[[2]in
 		return nil
 	})
 	if err == nil && len(same) == 0 {
-		return cli.Usagef("%s: it has no pair of the library's documents; %d lines name other documents", path, unknown)
+		return cli.Usagef("%s contains no pair of documents from the library; %d lines name documents that are not in the library", path, unknown)
 	}
 	return err
 }

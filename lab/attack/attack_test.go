@@ -74,8 +74,8 @@ func TestBodies(t *testing.T) {
 		"echoes": {func(w http.ResponseWriter, b []byte) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write(b)
-		}, "answered with"},
-		"takes": {func(w http.ResponseWriter, _ []byte) {}, "taken"},
+		}, "response has"},
+		"takes": {func(w http.ResponseWriter, _ []byte) {}, "accepted with status"},
 		"breaks": {func(w http.ResponseWriter, b []byte) {
 			if bytes.Contains(b, []byte("1e999")) {
 				w.WriteHeader(http.StatusInternalServerError)
@@ -88,7 +88,7 @@ func TestBodies(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}
 			refuse(w, b)
-		}, "no answer"},
+		}, "request failed"},
 	} {
 		x := against(t, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)

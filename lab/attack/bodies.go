@@ -110,7 +110,7 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 		a, err = t.raw(ctx, t.admin, o.method, o.address(), "application/json", body)
 		r.tries++
 		if err != nil {
-			r.fault("%s %s with %s: no answer: %v", o.method, o.path, b.what, err)
+			r.fault("%s %s with %s: request failed: %v", o.method, o.path, b.what, err)
 			return ctx.Err()
 		}
 		grew = t.resident(false) - before
@@ -128,15 +128,15 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	// For a subject that does not exist, and for a valid body, any status below 500 is right.
 	switch {
 	case a.status >= 500:
-		r.fault("%s %s with %s: %d %.100s", o.method, o.path, b.what, a.status, a.body)
+		r.fault("%s %s with %s: status %d: %.100s", o.method, o.path, b.what, a.status, a.body)
 	case len(a.body) > bodyAnswer:
-		r.fault("%s %s with %s: answered with %d bytes", o.method, o.path, b.what, len(a.body))
+		r.fault("%s %s with %s: response has %d bytes", o.method, o.path, b.what, len(a.body))
 	case a.took > bodyTime:
-		r.fault("%s %s with %s: took %s, twice", o.method, o.path, b.what, a.took.Round(time.Millisecond))
+		r.fault("%s %s with %s: took %s in each of two tries", o.method, o.path, b.what, a.took.Round(time.Millisecond))
 	case grew > bodyMemory:
-		r.fault("%s %s with %s: cost %d MiB, twice", o.method, o.path, b.what, grew>>20)
+		r.fault("%s %s with %s: used %d MiB in each of two tries", o.method, o.path, b.what, grew>>20)
 	case a.status < 400:
-		r.fault("%s %s with %s: taken: %d", o.method, o.path, b.what, a.status)
+		r.fault("%s %s with %s: accepted with status %d", o.method, o.path, b.what, a.status)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (t *target) addDocuments(ctx context.Context, files map[string][]byte) (map
 		return nil, err
 	}
 	if a.status != http.StatusOK {
-		return nil, fmt.Errorf("add documents: %d %.200s", a.status, a.body)
+		return nil, fmt.Errorf("add documents: status %d: %.200s", a.status, a.body)
 	}
 	var in struct {
 		Documents []struct{ File, ID, Outcome string }
@@ -99,12 +99,12 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	}
 	in := t.killWhileAdding(ctx, r, files)
 	if _, err := t.start(ctx, false); err != nil {
-		r.fault("round %d: after kill -9: %v", round, err)
+		r.fault("round %d: cannot restart after kill -9: %v", round, err)
 		return err
 	}
 	for name := range in {
 		if !t.has(ctx, name) {
-			r.fault("round %d: %s was acknowledged, but is gone", round, name)
+			r.fault("round %d: %s was acknowledged, but is missing after the restart", round, name)
 		}
 	}
 	again := map[string][]byte{}
@@ -115,7 +115,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	}
 	if len(again) > 0 {
 		if _, err := t.addDocuments(ctx, again); err != nil {
-			r.fault("round %d: the interrupted addition cannot be repeated: %v", round, err)
+			r.fault("round %d: cannot add the interrupted documents again: %v", round, err)
 		}
 	}
 	if err := t.eraseAll(ctx, sortedKeys(files)); err != nil {
@@ -192,7 +192,7 @@ func (t *target) eraseAll(ctx context.Context, ids []string) error {
 	end := time.Now().Add(2 * time.Minute)
 	for got["state"] != "done" {
 		if time.Now().After(end) {
-			return fmt.Errorf("the deletion %v is %v after two minutes: %w", got["id"], got["state"], errAnswer)
+			return fmt.Errorf("deletion %v is still %v after two minutes: %w", got["id"], got["state"], errAnswer)
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):

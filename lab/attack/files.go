@@ -233,10 +233,10 @@ func attackFiles(ctx context.Context, t *target, r *result) error {
 		return err
 	}
 	if places := found[word]; len(places) > 0 {
-		r.fault("the content of a file on the machine appears in %s", strings.Join(places, ", "))
+		r.fault("content of a file outside the site appears in %s", strings.Join(places, ", "))
 	}
 	if _, err := os.Lstat("/tmp/concordat-attack-escaped"); !errors.Is(err, os.ErrNotExist) {
-		r.fault("a member of an archive was written to /tmp")
+		r.fault("an archive member was written to /tmp")
 	}
 	return nil
 }
@@ -258,17 +258,17 @@ func (t *target) handIn(ctx context.Context, r *result, name string, b []byte) h
 	}
 	a, err := t.raw(ctx, t.people["submitter"].token, "POST", "/api/v1/checks", kind, body)
 	if err != nil {
-		r.fault("%s: no answer: %v", name, err)
+		r.fault("%s: request failed: %v", name, err)
 		return h
 	}
 	var out struct{ Checks []struct{ ID string } }
 	switch {
 	case a.status >= 500:
-		r.fault("%s: %d %.200s", name, a.status, a.body)
+		r.fault("%s: status %d: %.200s", name, a.status, a.body)
 	case a.status >= 400:
 		r.count("refused", 1)
 	case json.Unmarshal(a.body, &out) != nil:
-		r.fault("%s: the answer is not JSON", name)
+		r.fault("%s: response is not JSON", name)
 	}
 	for _, c := range out.Checks {
 		h.ids = append(h.ids, c.ID)
@@ -291,7 +291,7 @@ func (t *target) awaitChecks(ctx context.Context, r *result, h handed) error {
 				break
 			}
 			if time.Since(h.at) > fileTime {
-				r.fault("%s: its check is %s after %s", h.name, state, fileTime)
+				r.fault("%s: check is still %s after %s", h.name, state, fileTime)
 				break
 			}
 			select {
@@ -319,7 +319,7 @@ func (t *target) countChecks(ctx context.Context, r *result, h handed) error {
 		return err
 	}
 	if n := strings.Count(string(a.body), h.name); n > maxChecksOfFile {
-		r.fault("%s: led to %d checks and more", h.name, n)
+		r.fault("%s: started at least %d checks", h.name, n)
 	}
 	return nil
 }

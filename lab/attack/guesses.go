@@ -48,13 +48,13 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 			r.tries++
 			switch {
 			case err != nil:
-				r.count("without an answer", 1)
+				r.count("without a response", 1)
 			case a.status == http.StatusSeeOther:
 				in++
 			case a.status == http.StatusForbidden:
 				tried++
 			case a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable:
-				r.fault("a guess is answered %d", a.status)
+				r.fault("unexpected status %d for a password guess", a.status)
 			}
 			if err == nil {
 				r.count(fmt.Sprintf("answered %d", a.status), 1)
@@ -74,7 +74,7 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		return err
 	}
 	bound := max(signInTime, signInTimes*alone)
-	r.count("ms to sign in alone", int(alone.Milliseconds()))
+	r.count("ms to sign in without load", int(alone.Milliseconds()))
 	officer, submitter := t.people["officer"], t.people["submitter"]
 	one := from(1, 1)
 	var same, many, spread []guess
@@ -90,9 +90,9 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		all  []guess
 		most int
 	}{
-		{"of one account from one address", same, maxOfAccountAndAddress},
-		{"of 300 accounts from one address", many, maxOfAddress},
-		{"of one account from 300 addresses", spread, maxOfAccount},
+		{"for one account from one address", same, maxOfAccountAndAddress},
+		{"for 300 accounts from one address", many, maxOfAddress},
+		{"for one account from 300 addresses", spread, maxOfAccount},
 	} {
 		done := make(chan struct{})
 		var took time.Duration
@@ -104,18 +104,18 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		tried, in := t.guessAll(ctx, r, x.all)
 		<-done
 		if tried > x.most {
-			r.fault("%s: %d of %d simultaneous guesses were tried, but at most %d may be", x.what, tried, len(x.all), x.most)
+			r.fault("guesses %s: %d of %d simultaneous guesses were tried, but at most %d are allowed", x.what, tried, len(x.all), x.most)
 		}
 		if in > 0 && tried >= x.most {
-			r.fault("%s: the right password was accepted after %d wrong ones", x.what, tried)
+			r.fault("guesses %s: the correct password was accepted after %d wrong passwords", x.what, tried)
 		}
 		r.count("tried "+x.what, tried)
-		r.count("ms to sign in beside guesses "+x.what, int(took.Milliseconds()))
+		r.count("ms to sign in during guesses "+x.what, int(took.Milliseconds()))
 		switch {
 		case failed != nil:
-			r.fault("%s: another person cannot sign in at the same time: %v", x.what, failed)
+			r.fault("guesses %s: another person cannot sign in meanwhile: %v", x.what, failed)
 		case took > bound:
-			r.fault("%s: another person takes %s to sign in at the same time; at most %s is allowed", x.what, took.Round(time.Millisecond),
+			r.fault("guesses %s: signing in takes another person %s meanwhile; at most %s is allowed", x.what, took.Round(time.Millisecond),
 				bound.Round(time.Millisecond))
 		}
 	}

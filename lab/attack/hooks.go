@@ -53,15 +53,15 @@ func attackHooks(ctx context.Context, t *target, r *result) error {
 		r.tries++
 		made, err := t.api(ctx, t.admin, "POST", "/webhooks", map[string]any{"url": to, "title": "attack", "events": []string{"check.done"}})
 		if err != nil {
-			r.count("refused when made", 1)
+			r.count("refused on creation", 1)
 			return ctx.Err()
 		}
 		id := url.PathEscape(fmt.Sprint(made["id"]))
 		if _, err := t.api(ctx, t.admin, "POST", "/webhooks/"+id+"/ping", nil); err != nil {
-			r.fault("%s: ping: %v", to, err)
+			r.fault("webhook %s: cannot send a ping: %v", to, err)
 		}
 		if state := t.delivered(ctx, id); state == "delivered" {
-			r.fault("%s: the ping was delivered", to)
+			r.fault("webhook %s: the ping was delivered", to)
 		} else {
 			r.count("not delivered", 1)
 		}
@@ -71,7 +71,7 @@ func attackHooks(ctx context.Context, t *target, r *result) error {
 		return err
 	}
 	if n := reached.Load(); n > 0 {
-		r.fault("%d connections came to this machine", n)
+		r.fault("webhooks made %d connections to this machine", n)
 	}
 	return nil
 }

@@ -43,12 +43,12 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.site, "site", "", "address of the site (default: a site created for the attacks)")
-	flag.StringVar(&o.tokenFile, "token-file", "", "file with an administrator's token for -site, with all scopes")
-	flag.StringVar(&o.bin, "bin", "bin/concordat", "program that serves a site created for the attacks")
-	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "duration; each attack may take up to two minutes more to finish what it has begun")
-	flag.Uint64Var(&o.seed, "seed", 0, "seed of the random choices; 0: any")
+	flag.StringVar(&o.tokenFile, "token-file", "", "file with an administrator's token for -site that has all scopes")
+	flag.StringVar(&o.bin, "bin", "bin/concordat", "program that serves the site created for the attacks")
+	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "total duration; each attack may take up to two more minutes to finish")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed for random choices (default: a random seed)")
 	flag.StringVar(&o.only, "only", "", "attacks, separated by commas (default: all)")
-	flag.BoolVar(&o.keep, "keep", false, "keep the folder of a site created for the attacks")
+	flag.BoolVar(&o.keep, "keep", false, "keep the folder of the site created for the attacks")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	held, err := run(ctx, o, os.Stdout)
@@ -74,15 +74,15 @@ type attack struct {
 // attacks returns the attacks in the order in which they run. Guessing comes late, because it locks out the addresses that it uses.
 func attacks() []attack {
 	return []attack{
-		{"rights", "a call whose caller lacks the role, the scope or the token is never answered", false, 0.05, attackRights},
-		{"pages", "a page is never shown to a role that it is not meant for", true, 0.02, attackPages},
-		{"origins", "a form sent from another origin is never accepted", true, 0.03, attackOrigins},
-		{"hooks", "a webhook never reaches an address that is not public", false, 0.05, attackHooks},
-		{"bodies", "a JSON body costs at most half a second and 64 MiB, and gets a 4xx answer of at most 10 kB", false, 0.10, attackBodies},
-		{"files", "a hostile file leads to one check with an error or a text, and nothing on the machine is read", true, 0.40, attackFiles},
-		{"slow", "slow connections are closed, and pages, sign-in and adding documents keep working", true, 0.10, attackSlow},
+		{"rights", "API calls without the required token, role or scope are always rejected", false, 0.05, attackRights},
+		{"pages", "pages are shown only to the roles that may see them", true, 0.02, attackPages},
+		{"origins", "forms sent from a different origin are always rejected", true, 0.03, attackOrigins},
+		{"hooks", "webhooks reach only public addresses", false, 0.05, attackHooks},
+		{"bodies", "a JSON body takes at most half a second and 64 MiB to reject, with a 4xx response of at most 10 kB", false, 0.10, attackBodies},
+		{"files", "a hostile file starts one check, which fails or returns a text, and cannot read other files on the machine", true, 0.40, attackFiles},
+		{"slow", "slow connections are closed, while pages, sign-in and adding documents keep working", true, 0.10, attackSlow},
 		{"guesses", "simultaneous guesses never exceed the limit, and other people can still sign in", true, 0.05, attackGuesses},
-		{"crash", "a document deleted after a kill leaves no byte behind, and every acknowledged document is kept", true, 0.20, attackCrash},
+		{"crash", "after a kill, every acknowledged document is kept, and a deleted document leaves no text behind", true, 0.20, attackCrash},
 	}
 }
 
@@ -138,7 +138,7 @@ const underWay = 2 * time.Minute
 
 // errTime means that some attacks did not have time to finish. Defences that they did not try are not
 // reported as held.
-var errTime = errors.New("time ran out before everything was tried: increase -for, or select attacks with -only")
+var errTime = errors.New("time ran out before all attacks were complete: increase -for, or select attacks with -only")
 
 func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 	if o.seed == 0 {
@@ -150,7 +150,7 @@ func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	fmt.Fprintf(out, "attacking %s for %s, seed %d\n", t.base, o.lasts, o.seed)
+	fmt.Fprintf(out, "attacking %s for %s with seed %d\n", t.base, o.lasts, o.seed)
 	names := map[string]bool{}
 	for n := range strings.SplitSeq(o.only, ",") {
 		names[n] = n != ""
@@ -207,7 +207,7 @@ func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r re
 		return r, err
 	}
 	if err := t.alive(ctx); err != nil {
-		r.fault("the site does not answer after the attack: %v", err)
+		r.fault("the site is not responding after the attack: %v", err)
 	}
 	return r, nil
 }
@@ -273,7 +273,7 @@ func (r *result) print(w io.Writer, a attack, took time.Duration) {
 func checkSite(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("-site %q: want the http or https address of a site, for example https://check.example.edu", s)
+		return "", fmt.Errorf("invalid address %q for -site; want an http or https address such as https://check.example.edu", s)
 	}
 	return strings.TrimSuffix(s, "/"), nil
 }

@@ -53,7 +53,7 @@ func (t *target) readDocument(ctx context.Context) (*document, error) {
 		Components struct{ Schemas map[string]schema }
 	}
 	if err := json.Unmarshal(a.body, &in); err != nil || len(in.Paths) == 0 {
-		return nil, fmt.Errorf("the description of the API at %s/api/v1/openapi.json: status %d: %w", t.base, a.status, errAnswer)
+		return nil, fmt.Errorf("get the API description from %s/api/v1/openapi.json: status %d: %w", t.base, a.status, errAnswer)
 	}
 	d := &document{schemas: in.Components.Schemas}
 	for _, path := range sortedKeys(in.Paths) {
@@ -85,17 +85,17 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 	type caller struct {
 		what, token, role, scope string
 	}
-	callers := []caller{{what: "no token"}, {what: "a token that is none", token: "concordat_" + strings.Repeat("A", 32)},
+	callers := []caller{{what: "no token"}, {what: "an unknown token", token: "concordat_" + strings.Repeat("A", 32)},
 		{what: "garbage", token: "x\u00ff'; --"}}
 	for _, role := range sortedKeys(t.people) {
-		callers = append(callers, caller{"a token of the " + role, t.people[role].token, role, ""})
+		callers = append(callers, caller{"a token with the role " + role, t.people[role].token, role, ""})
 	}
 	made, err := t.api(ctx, t.admin, "POST", "/tokens", map[string]any{"name": "attack-read", "scopes": []string{"read"}, "days": 1})
 	if err != nil {
 		return err
 	}
 	secret, _ := made["secret"].(string)
-	callers = append(callers, caller{"a token of an administrator to read alone", secret, "administrator", "read"})
+	callers = append(callers, caller{"an administrator's read-only token", secret, "administrator", "read"})
 	type call struct {
 		o operation
 		c caller
@@ -122,7 +122,7 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 		}
 		r.count(fmt.Sprintf("answered %d", a.status), 1)
 		if a.status != http.StatusUnauthorized && a.status != http.StatusForbidden && a.status != http.StatusTooManyRequests {
-			r.fault("%s %s with %s: %d, want 401 or 403", x.o.method, x.o.path, x.c.what, a.status)
+			r.fault("%s %s with %s: got status %d, want 401 or 403", x.o.method, x.o.path, x.c.what, a.status)
 		}
 		return nil
 	}); err != nil {
@@ -145,7 +145,7 @@ func (t *target) revoke(ctx context.Context, secret string) error {
 		}
 	}
 	if a, err := t.raw(ctx, secret, "GET", "/api/v1/me", "", nil); err != nil || a.status != http.StatusUnauthorized {
-		return fmt.Errorf("a revoked token: %d: %w", a.status, errAnswer)
+		return fmt.Errorf("call with a revoked token: status %d: %w", a.status, errAnswer)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func attackPages(ctx context.Context, t *target, r *result) error {
 		r.tries++
 		seen := a.status == http.StatusOK
 		if may := slices.Contains(guarded[v.path], v.role); seen != may {
-			r.fault("%s as %q: %d, but the page is for %v", v.path, v.role, a.status, guarded[v.path])
+			r.fault("page %s as %q: got status %d, but the page is for %v", v.path, v.role, a.status, guarded[v.path])
 		}
 		r.count(fmt.Sprintf("answered %d", a.status), 1)
 		return nil
@@ -240,7 +240,7 @@ func attackOrigins(ctx context.Context, t *target, r *result) error {
 		}
 		r.tries++
 		if a.status != http.StatusForbidden {
-			r.fault("POST %s as %q with %v: %d, want 403", s.path, s.kind, s.head, a.status)
+			r.fault("POST %s as %q with %v: got status %d, want 403", s.path, s.kind, s.head, a.status)
 		}
 		return nil
 	}); err != nil {
@@ -251,7 +251,7 @@ func attackOrigins(ctx context.Context, t *target, r *result) error {
 		return err
 	}
 	if fmt.Sprint(before) != fmt.Sprint(after) {
-		r.fault("accounts were changed from another origin")
+		r.fault("accounts were changed from a different origin")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	if err != nil {
 		return err
 	}
-	r.count("ms to sign in alone", int(alone.Milliseconds()))
+	r.count("ms to sign in without load", int(alone.Milliseconds()))
 	var open []net.Conn
 	defer func() {
 		for _, c := range open {
@@ -48,7 +48,7 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 		}
 		c, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(t.base, "http://"))
 		if err != nil {
-			r.count("not let in", 1)
+			r.count("rejected", 1)
 			continue
 		}
 		open = append(open, c)
@@ -69,9 +69,9 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 			ended++
 		}
 	}
-	r.count("ended by the site", ended)
+	r.count("closed by the site", ended)
 	if still := len(open) - ended; still > 0 {
-		r.fault("%d of %d connections that send nothing are still open after %s", still, len(open), slowEnds)
+		r.fault("%d of %d idle connections are still open after %s", still, len(open), slowEnds)
 	}
 	return nil
 }
@@ -88,26 +88,26 @@ func (t *target) worksBeside(ctx context.Context, r *result, within time.Duratio
 		a, err := t.do(c, req)
 		switch {
 		case err != nil:
-			r.fault("while they are open, %s is not answered: %v", path, err)
+			r.fault("with slow connections open, cannot get %s: %v", path, err)
 		case a.status != http.StatusOK || a.took > within:
-			r.fault("while they are open, %s is answered with %d after %s", path, a.status, a.took)
+			r.fault("with slow connections open, %s returns status %d after %s", path, a.status, a.took)
 		}
 	}
 	if took, err := t.signInAsAuditor(ctx); err != nil || took > within {
-		r.fault("while they are open, signing in takes %s: %v", took, err)
+		r.fault("with slow connections open, signing in takes %s: %v", took, err)
 	} else {
-		r.count("ms to sign in beside them", int(took.Milliseconds()))
+		r.count("ms to sign in with slow connections open", int(took.Milliseconds()))
 	}
 	got, err := t.addDocuments(ctx, map[string][]byte{"beside.txt": []byte("A document that is added beside slow connections.")})
 	if err != nil || got["beside.txt"] == "" {
-		r.fault("while they are open, a document cannot be added: %v", errors.Join(err, errOf(got["beside.txt"] == "")))
+		r.fault("with slow connections open, cannot add a document: %v", errors.Join(err, errOf(got["beside.txt"] == "")))
 	}
 	return nil
 }
 
 func errOf(bad bool) error {
 	if bad {
-		return fmt.Errorf("not taken in: %w", errAnswer)
+		return fmt.Errorf("document was not added: %w", errAnswer)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (t *target) use(o options) error {
 	}
 	b, err := os.ReadFile(o.tokenFile)
 	if err != nil {
-		return fmt.Errorf("-token-file: an administrator's token is needed: %w", err)
+		return fmt.Errorf("read an administrator's token from -token-file: %w", err)
 	}
 	t.admin = strings.TrimSpace(string(b))
 	return nil
@@ -114,13 +114,13 @@ func (t *target) make(ctx context.Context, o options) error {
 		return err
 	}
 	if _, err := os.Stat(t.bin); err != nil {
-		return fmt.Errorf("the program that serves the site: %w: run make build to create it", err)
+		return fmt.Errorf("cannot find the concordat program: %w; run make build to create it", err)
 	}
 	if t.dir, err = os.MkdirTemp("", "concordat-attack-"); err != nil {
 		return err
 	}
 	if o.keep {
-		fmt.Fprintln(os.Stderr, "the site lies in", t.dir)
+		fmt.Fprintln(os.Stderr, "the site is in", t.dir)
 	}
 	t.listen = "127.0.0.1:0"
 	first, err := t.start(ctx, o.keep)
@@ -131,7 +131,7 @@ func (t *target) make(ctx context.Context, o options) error {
 	key := first[strings.Index(first, "key=")+len("key="):]
 	for _, role := range []string{"administrator", "officer", "submitter", "auditor"} {
 		if err := t.makePerson(ctx, role, key); err != nil {
-			return fmt.Errorf("make the %s: %w", role, err)
+			return fmt.Errorf("create the %s account: %w", role, err)
 		}
 	}
 	t.admin = t.people["administrator"].token
@@ -183,7 +183,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 		select {
 		case line, ok := <-lines:
 			if !ok {
-				return "", fmt.Errorf("the server ended: %s", t.logs)
+				return "", fmt.Errorf("the server exited: %s", t.logs)
 			}
 			if m := firstLink.FindStringSubmatch(line); m != nil {
 				t.base, first = m[1], m[2]
@@ -195,7 +195,7 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 				return first, nil
 			}
 		case <-late:
-			return "", fmt.Errorf("the server does not answer: %s", t.logs)
+			return "", fmt.Errorf("the server is not responding: %s", t.logs)
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
@@ -256,7 +256,7 @@ func (t *target) alive(ctx context.Context) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("/healthz answers %d", resp.StatusCode)
+		return fmt.Errorf("/healthz returned status %d", resp.StatusCode)
 	}
 	return nil
 }
@@ -328,7 +328,7 @@ func (t *target) api(ctx context.Context, token, method, path string, in any) (m
 		return nil, err
 	}
 	if a.status >= 300 {
-		return nil, fmt.Errorf("%s %s: %d %.300s", method, path, a.status, a.body)
+		return nil, fmt.Errorf("%s %s: status %d: %.300s", method, path, a.status, a.body)
 	}
 	out := map[string]any{}
 	if len(a.body) > 0 {
@@ -357,14 +357,14 @@ func (t *target) makePerson(ctx context.Context, role, key string) error {
 		form.Set("key", link[strings.Index(link, "key=")+len("key="):])
 	}
 	if a, err := t.post(ctx, p.browser, path, form); err != nil || a.status != http.StatusSeeOther {
-		return fmt.Errorf("%s: %d %.200s: %w", path, a.status, a.body, errors.Join(err, errAnswer))
+		return fmt.Errorf("%s: status %d: %.200s: %w", path, a.status, a.body, errors.Join(err, errAnswer))
 	}
 	a, err := t.post(ctx, p.browser, "/account/tokens", url.Values{"name": {"attack"}, "scope": scopes})
 	if err != nil {
 		return err
 	}
 	if p.token = tokenIn.FindString(string(a.body)); p.token == "" {
-		return fmt.Errorf("no token was issued: %d %w", a.status, errAnswer)
+		return fmt.Errorf("no token was issued: status %d: %w", a.status, errAnswer)
 	}
 	t.people[role] = p
 	return nil
@@ -372,7 +372,7 @@ func (t *target) makePerson(ctx context.Context, role, key string) error {
 
 var tokenIn = regexp.MustCompile(`concordat_[A-Z2-7]+`)
 
-var errAnswer = errors.New("this is not the expected answer")
+var errAnswer = errors.New("unexpected response")
 
 // post sends a form.
 func (t *target) post(ctx context.Context, c *http.Client, path string, form url.Values, change ...func(*http.Request)) (answer, error) {

@@ -21,10 +21,10 @@ func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var head [2]uint64
 	if err := read(in, head[:]); err != nil {
-		return nil, nil, fmt.Errorf("read prints: %w", err)
+		return nil, nil, fmt.Errorf("read fingerprints: %w", err)
 	}
 	if head[0] > maxPrints || head[1] > maxPrints {
-		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, but at most %d are allowed", concordat.ErrInvalid, head[0], head[1],
+		return nil, nil, fmt.Errorf("read fingerprints: %w: got %d fingerprints and %d queries, want at most %d", concordat.ErrInvalid, head[0], head[1],
 			maxPrints)
 	}
 	var prints []concordat.Fingerprint
@@ -39,11 +39,11 @@ func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 	for i := range head[1] {
 		var v [4]uint64
 		if err := read(in, v[:]); err != nil {
-			return nil, nil, fmt.Errorf("read question %d of %d: %w", i, head[1], err)
+			return nil, nil, fmt.Errorf("read query %d of %d: %w", i, head[1], err)
 		}
 		q := Question{concordat.FingerprintFromHalves(v[0], v[1]), int(int64(v[2])), int(int64(v[3]))}
 		if q.Target < -1 || q.Target >= len(prints) || q.Bits < 0 || q.Bits > concordat.Bits {
-			return nil, nil, fmt.Errorf("read question %d: %w: target %d, %d bits", i, concordat.ErrInvalid, q.Target, q.Bits)
+			return nil, nil, fmt.Errorf("read query %d: %w: target %d or number of bits %d is out of range", i, concordat.ErrInvalid, q.Target, q.Bits)
 		}
 		qs = append(qs, q)
 	}

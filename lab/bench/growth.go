@@ -152,7 +152,7 @@ func TextPrints(p *profile.Profiler, text string, n, questions int, seed uint64)
 	rng := rand.New(rand.NewPCG(seed, 102))
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return nil, nil, fmt.Errorf("text without words: %w", concordat.ErrInvalid)
+		return nil, nil, fmt.Errorf("text contains no words: %w", concordat.ErrInvalid)
 	}
 	of := func(text string) ([]concordat.Fingerprint, error) {
 		prof, err := p.ForIndex(concordat.Document{ID: "bench", Text: text})
@@ -160,7 +160,7 @@ func TextPrints(p *profile.Profiler, text string, n, questions int, seed uint64)
 			return nil, err
 		}
 		if len(prof.Indexed) == 0 {
-			return nil, fmt.Errorf("text without sentences: %w", concordat.ErrInvalid)
+			return nil, fmt.Errorf("text contains no sentences: %w", concordat.ErrInvalid)
 		}
 		out := make([]concordat.Fingerprint, len(prof.Indexed))
 		for i := range prof.Indexed {

@@ -66,7 +66,7 @@ func Join(n int, seed uint64, probe concordat.Probe,
 	again, err := onAllCores(docs, o)
 	r.Clock, r.Cores = time.Since(clock).Seconds(), runtime.GOMAXPROCS(0)
 	if err == nil && !slices.Equal(again.Pairs, joined.Pairs) {
-		err = errors.New("found other pairs than on one core")
+		err = errors.New("the pairs found differ from those found on one core")
 	}
 	if err != nil {
 		return r, fmt.Errorf("join on all cores: %w", err)

@@ -44,7 +44,7 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 		used = append(used, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
 		u, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
 		if !ok {
-			return r, errors.New("this system does not report what a process has used")
+			return r, errors.New("this system does not report the resources used by a process")
 		}
 		if most := float64(u.Maxrss) / 1024; most > peak() {
 			r.Peak = max(r.Peak, most)

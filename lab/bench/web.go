@@ -128,7 +128,7 @@ func (l *load) prepare(ctx context.Context) ([]string, error) {
 	}
 	paths, err := l.hand(ctx, l.o.Sessions[0], "/checks", texts...)
 	if err != nil {
-		return nil, fmt.Errorf("hand in: %w", err)
+		return nil, fmt.Errorf("submit files: %w", err)
 	}
 	return paths, l.idle(ctx)
 }
@@ -185,7 +185,7 @@ func (l *load) hand(ctx context.Context, session, path string, texts ...string) 
 		} `json:"checks"`
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", path, resp.Status)
+		return nil, fmt.Errorf("%s returned %s", path, resp.Status)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (l *load) hand(ctx context.Context, session, path string, texts ...string) 
 		out = append(out, c.Path)
 	}
 	if len(out) != len(texts) {
-		return out, fmt.Errorf("%s took %d of %d files", path, len(out), len(texts))
+		return out, fmt.Errorf("%s accepted %d of %d files", path, len(out), len(texts))
 	}
 	return out, nil
 }
@@ -214,7 +214,7 @@ func (l *load) get(ctx context.Context, session, path string) (int64, error) {
 	defer func() { _ = resp.Body.Close() }() // the body is only read
 	n, err := io.Copy(io.Discard, resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answered %s", path, resp.Status)
+		err = fmt.Errorf("%s returned %s", path, resp.Status)
 	}
 	return n, err
 }
@@ -251,7 +251,7 @@ func (l *load) follow(ctx context.Context, session, path string, events *atomic.
 	}
 	defer func() { _ = resp.Body.Close() }() // the body is only read
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("events answered %s", resp.Status)
+		return fmt.Errorf("event stream returned %s", resp.Status)
 	}
 	b := make([]byte, 4096)
 	for {

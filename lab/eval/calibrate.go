@@ -154,7 +154,7 @@ func Calibrate(ctx context.Context, library, labels, recipe string) (rows []Scor
 		}
 		field := strings.Split(lines.Text(), "\t")
 		if len(field) != 3 || field[2] != "reused" && field[2] != "clean" {
-			return nil, fmt.Errorf("%s line %d: %w: want path, class, and reused or clean, with tabs between", labels, n, concordat.ErrInvalid)
+			return nil, fmt.Errorf("%s line %d: %w: want path, class, and reused or clean, separated by tabs", labels, n, concordat.ErrInvalid)
 		}
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(labels), field[0]))
 		if err != nil {

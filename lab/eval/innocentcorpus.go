@@ -166,7 +166,7 @@ func (s *innocentScenario) learn(t truthLine, docs map[string]*innocentDoc, at m
 	for name, spans := range places {
 		d := docs[name]
 		if d == nil {
-			return fmt.Errorf("the truth names %s: %w", name, concordat.ErrNotFound)
+			return fmt.Errorf("the truth file names an unknown document, %s: %w", name, concordat.ErrNotFound)
 		}
 		for _, x := range spans {
 			span, err := at[name].place(x[0], x[1])
@@ -263,7 +263,7 @@ func newPlacing(truth, text string) *placing {
 // place converts code points of the truth to bytes of the text. If the texts differ, the span begins and ends with letters or digits.
 func (p *placing) place(begin, end int) (concordat.Span, error) {
 	if begin < 0 || begin >= end || end > p.truthSize {
-		return concordat.Span{}, fmt.Errorf("the truth names code points %d to %d of a text with %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)
+		return concordat.Span{}, fmt.Errorf("code points %d to %d in the truth file are out of range for a text of %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)
 	}
 	if p.points != nil {
 		behind := len(p.points) - 1

@@ -86,7 +86,7 @@ func madeLanguages() ([]*madeLanguage, error) {
 			}
 		}
 		if len(l.words) == 0 {
-			return nil, fmt.Errorf("no words of %s in %s: %w", l.name, s.files, concordat.ErrNotFound)
+			return nil, fmt.Errorf("no words in %s found in %s: %w", l.name, s.files, concordat.ErrNotFound)
 		}
 		out = append(out, l)
 	}

@@ -89,7 +89,7 @@ func languages(r *run) error {
 			return err
 		}
 		if len(m.sentences) < 200 {
-			return fmt.Errorf("%s: %d sentences, too few", l.name, len(m.sentences))
+			return fmt.Errorf("%s: too few sentences: %d", l.name, len(m.sentences))
 		}
 		p := m.pairs(r.pick(400, 40))
 		for _, channel := range []Channel{ChannelText, ChannelSketches, ChannelFingerprints} {

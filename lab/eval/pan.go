@@ -59,14 +59,14 @@ func ReadPAN(r io.Reader, suffix string) ([]Annotation, error) {
 		return nil, err
 	}
 	if len(b) > maxXMLBytes {
-		return nil, fmt.Errorf("more than %d bytes: %w", maxXMLBytes, concordat.ErrInvalid)
+		return nil, fmt.Errorf("file is larger than %d bytes: %w", maxXMLBytes, concordat.ErrInvalid)
 	}
 	var d panDocument
 	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&d); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, concordat.ErrInvalid)
 	}
 	if len(d.Features) > maxFeatures {
-		return nil, fmt.Errorf("more than %d features: %w", maxFeatures, concordat.ErrInvalid)
+		return nil, fmt.Errorf("file contains more than %d features: %w", maxFeatures, concordat.ErrInvalid)
 	}
 	var out []Annotation
 	for i, f := range d.Features {
@@ -75,7 +75,7 @@ func ReadPAN(r io.Reader, suffix string) ([]Annotation, error) {
 		}
 		for _, v := range []*int64{f.Offset, f.Length, f.SourceOffset, f.SourceLength} {
 			if v == nil || *v < 0 || *v > maxOffset {
-				return nil, fmt.Errorf("feature %d: offset or length missing or out of range: %w", i+1, concordat.ErrInvalid)
+				return nil, fmt.Errorf("feature %d: offset or length is missing or out of range: %w", i+1, concordat.ErrInvalid)
 			}
 		}
 		out = append(out, Annotation{
@@ -92,7 +92,7 @@ func WritePAN(w io.Writer, susp string, detections []Annotation) error {
 	fmt.Fprintf(bw, "<document reference=\"%s\">\n", escaped(susp))
 	for _, d := range detections {
 		if d.Susp != susp {
-			return fmt.Errorf("write %s: detection in %s: %w", susp, d.Susp, concordat.ErrInvalid)
+			return fmt.Errorf("write %s: got a detection in %s: %w", susp, d.Susp, concordat.ErrInvalid)
 		}
 		fmt.Fprintf(bw, "<feature name=\"%s\" this_offset=\"%d\" this_length=\"%d\" source_reference=\"%s\" source_offset=\"%d\" source_length=\"%d\" />\n",
 			detectionsName, d.Offset, d.Length, escaped(d.Source), d.SourceOffset, d.SourceSize)
@@ -125,7 +125,7 @@ func ReadPairs(r io.Reader) ([]DocumentPair, error) {
 			return nil, fmt.Errorf("line %d: want two file names: %w", n, concordat.ErrInvalid)
 		}
 		if len(out) == maxPairs {
-			return nil, fmt.Errorf("more than %d pairs: %w", maxPairs, concordat.ErrInvalid)
+			return nil, fmt.Errorf("file contains more than %d pairs: %w", maxPairs, concordat.ErrInvalid)
 		}
 		out = append(out, DocumentPair{f[0], f[1]})
 	}

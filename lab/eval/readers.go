@@ -89,7 +89,7 @@ func CompareReaders(ctx context.Context, pdf *extract.PDF, file string) (ReaderF
 		f.Order = append(f.Order, shareIn(runs[len(runs)-1], runsOf(o, orderRun)))
 	}
 	if len(letters) == 0 {
-		return f, fmt.Errorf("%s: no other program reads it", file)
+		return f, fmt.Errorf("%s: no other program can read this file", file)
 	}
 	first, last := letters[0], letters[len(letters)-1]
 	f.Found = shareIn(combined(first, last, func(a, b int) int { return min(a, b) }), runsOf(o, 1))

@@ -63,7 +63,7 @@ func folder(dir string) ([]Doc, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: %w: no .txt files", dir, concordat.ErrNotFound)
+		return nil, fmt.Errorf("%s: %w: folder contains no .txt files", dir, concordat.ErrNotFound)
 	}
 	var out []Doc
 	for _, name := range names {

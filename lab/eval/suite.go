@@ -107,10 +107,10 @@ func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	out := Outcome{Evaluation: e.Name}
 	switch {
 	case o.Corpora == "":
-		out.Skipped = "CONCORDAT_CORPORA names no folder"
+		out.Skipped = "CONCORDAT_CORPORA is not set to a folder"
 		return out, nil
 	case e.Long && o.Short:
-		out.Skipped = "there is no short form"
+		out.Skipped = "no short version"
 		return out, nil
 	}
 	dir, err := os.MkdirTemp("", "concordat-eval-")
@@ -134,34 +134,34 @@ func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 // Evaluations returns all evaluations, in the order of the documents that contain their figures.
 func Evaluations() []Evaluation {
 	return []Evaluation{
-		{"pan13", "PAN 2013 training corpus, given pairs: with texts, sketches and fingerprints in hand", false, panGiven},
-		{"pan13-nomination", "PAN 2013, pairs of documents among the candidates of a check", false, panNomination},
-		{"pan13-corpus", "PAN 2013, sources found among all documents, then aligned", false, panCorpus},
-		{"pan13-crossvalidated", "PAN 2013, parameters chosen on two thirds, measured on the third", true, panCrossValidated},
-		{"languages", "Made-up reuse in seven languages: with texts, sketches and fingerprints in hand", false, languages},
-		{"sealed", "Chinese and Arabic reuse: what sketches and fingerprints find of what texts find", false, sealed},
-		{"substitution", "Sentences with a fifth of their words replaced, looked up by fingerprint", false, substitutionRecall},
-		{"clough-stevenson", "Short answers, copied or not", false, shortAnswers},
+		{"pan13", "PAN 2013 training corpus: alignment of given pairs by texts, sketches and fingerprints", false, panGiven},
+		{"pan13-nomination", "PAN 2013: pairs of documents found as candidates of a check", false, panNomination},
+		{"pan13-corpus", "PAN 2013: sources found among all documents and then aligned", false, panCorpus},
+		{"pan13-crossvalidated", "PAN 2013: parameters chosen on two thirds of the corpus and measured on the rest", true, panCrossValidated},
+		{"languages", "Generated reuse in seven languages: alignment by texts, sketches and fingerprints", false, languages},
+		{"sealed", "Chinese and Arabic reuse: how much of what texts find is also found by sketches and fingerprints", false, sealed},
+		{"substitution", "Fingerprint lookup of sentences with a fifth of their words replaced", false, substitutionRecall},
+		{"clough-stevenson", "Copied and independent short answers", false, shortAnswers},
 		{"zh-histories", "Real reuse between two Chinese histories", false, histories},
 		{"zh-laws", "Dated versions of Chinese laws", false, laws},
-		{"sentence-pairs", "Similarity of pairs of sentences with human labels: msrp, zh-sentence-pairs, arpa-armenian", false, sentencePairs},
-		{"own-sentences", "Sentences of the writer's own between reworded ones: msrp, paws-x-zh", false, ownSentences},
-		{"verse-retranslations", "The same verses in other words, eight languages", false, verses},
+		{"sentence-pairs", "Similarity of sentence pairs labelled by people: msrp, zh-sentence-pairs, arpa-armenian", false, sentencePairs},
+		{"own-sentences", "The writer's own sentences among reworded sentences: msrp, paws-x-zh", false, ownSentences},
+		{"verse-retranslations", "Retranslations of the same verses in eight languages", false, verses},
 		{"kau-arabic", "Arabic documents with copied passages", false, kauArabic},
-		{"grants", "Calls and awards with companions of nearly the same text", false, grants},
-		{"innocent", "Documents that share forms, references and quotations: pairs accused, text covered, copies found", false,
+		{"grants", "Calls and awards with near-duplicates", false, grants},
+		{"innocent", "Documents that share forms, references and quotations: false accusations, text covered and copies found", false,
 			innocentDocuments},
-		{"innocent-partners", "The same documents at two sites that show each other no text", false, innocentPartners},
-		{"innocent-ways", "The same documents in other libraries, orders and batches, and with other keys: what else is covered", false,
+		{"innocent-partners", "The documents of innocent at two sites that do not show each other any text", false, innocentPartners},
+		{"innocent-ways", "The documents of innocent with different libraries, orders, batches and keys: differences in coverage", false,
 			innocentWays},
-		{"innocent-calls", "Made documents of several calls and years in one library: pairs accused, text covered, copies found", false,
+		{"innocent-calls", "Generated documents for several calls and years in one library: false accusations, text covered and copies found", false,
 			innocentCalls},
-		{"twins", "Innocent and guilty documents that look alike: copies found, copies not even shown, innocent documents accused", false,
+		{"twins", "Innocent and guilty documents that look alike: copies found, copies missed and innocent documents accused", false,
 			twins},
-		{"meaning", "Leads: passages in other words that have one, and texts that have one and should not", false, otherWords},
-		{"meaning-index", "The index of meaning beside that of fingerprints: candidates, sources found, processor time", false, meaningIndex},
-		{"screening", "Prints of whole documents: default and other ones, I-Match, estimates of resemblance", false, screening},
-		{"unrelated", "False alarms between documents that have nothing to do with each other", false, unrelated},
+		{"meaning", "Leads: reworded passages that have a lead, and other texts with false leads", false, otherWords},
+		{"meaning-index", "The meaning index compared with the fingerprint index: candidates, sources found and processor time", false, meaningIndex},
+		{"screening", "Document prints: default and other settings, I-Match, and estimates of resemblance", false, screening},
+		{"unrelated", "False alarms between unrelated documents", false, unrelated},
 	}
 }
 

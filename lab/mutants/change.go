@@ -276,7 +276,7 @@ func called(n *ast.CallExpr) string {
 // apply returns the file with the change applied. It fails if the file differs from the one that was read.
 func (c Change) apply(src []byte) ([]byte, error) {
 	if c.End > len(src) || string(src[c.Start:c.End]) != c.From {
-		return nil, fmt.Errorf("%s:%d: the file has changed", c.File, c.Line)
+		return nil, fmt.Errorf("%s:%d: the file has changed since the mutants were drawn", c.File, c.Line)
 	}
 	return slices.Concat(src[:c.Start], []byte(c.To), src[c.End:]), nil
 }

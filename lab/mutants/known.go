@@ -32,7 +32,7 @@ func readKnown(path string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s:%d: want six fields separated by tabs: file, function, number, from, to, reason", path, n)
 		}
 		if _, twice := known[key]; twice {
-			return nil, fmt.Errorf("%s:%d: the change is listed twice", path, n)
+			return nil, fmt.Errorf("%s:%d: duplicate change", path, n)
 		}
 		known[key] = reason
 	}

@@ -64,24 +64,24 @@ type Result struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.n, "n", 40, "number of mutants to run for each package; 0: all")
-	flag.Uint64Var(&o.seed, "seed", 1, "seed for drawing the mutants")
-	flag.DurationVar(&o.limit, "limit", 0, "time limit for the tests with one mutant; 0: three times what they take without one, plus 20 s")
-	flag.DurationVar(&o.within, "within", 0, "time after which no new mutant is started; 0: no limit")
-	flag.StringVar(&o.known, "known", "lab/mutants/equivalent.tsv", "list of changes to leave out, with reasons")
-	flag.StringVar(&o.files, "files", "", "only files whose path matches this regular expression")
-	flag.StringVar(&o.funcs, "funcs", "", "only functions whose name (Type.method) matches this regular expression")
-	flag.StringVar(&o.only, "run", "", "only tests that match, as with go test -run")
-	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas (default: the package itself). With -together, each "+
-		"may have a regular expression of its own instead of -run: site=Ask|Partner,site/ask")
-	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, which means rebuilding a large package; changes that no test covers are then run as well")
-	flag.BoolVar(&o.together, "together", false, "build all mutants of all packages into one binary for each package of tests, and run for each mutant the "+
-		"tests that reach it: this is much cheaper; mutants that cannot be switched on in a running program are reported and not run")
-	flag.StringVar(&o.measured, "measured", measuredFolder(), "with -together, folder for what tests take and reach, which is measured only once "+
-		"for each binary (default: measure it each time)")
-	flag.BoolVar(&o.usual, "usual", false, "run the tests as make test does, not with -short; with CONCORDAT_TESTS=rest or all, as make rest does")
+	flag.IntVar(&o.n, "n", 40, "number of mutants to run for each package, or 0 for all")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed for the random selection of mutants")
+	flag.DurationVar(&o.limit, "limit", 0, "time limit for the tests of one mutant; 0: three times their normal duration plus 20 s")
+	flag.DurationVar(&o.within, "within", 0, "stop starting mutants after this time; 0: no limit")
+	flag.StringVar(&o.known, "known", "lab/mutants/equivalent.tsv", "list of changes to skip, with reasons")
+	flag.StringVar(&o.files, "files", "", "change only files whose path matches this regular expression")
+	flag.StringVar(&o.funcs, "funcs", "", "change only functions whose name (Type.method) matches this regular expression")
+	flag.StringVar(&o.only, "run", "", "run only matching tests, as with go test -run")
+	flag.StringVar(&o.tests, "tests", "", "comma-separated list of packages whose tests to run (default: the package itself). With -together, each "+
+		"package can have a regular expression that replaces -run: site=Ask|Partner,site/ask")
+	flag.BoolVar(&o.blind, "blind", false, "do not measure test coverage, which requires a rebuild of a large package; also runs changes that no test covers")
+	flag.BoolVar(&o.together, "together", false, "build all mutants of all packages into one binary per test package, and for each mutant run only the "+
+		"tests that reach it; this is much cheaper, but mutants that cannot be switched on in a running program are reported and not run")
+	flag.StringVar(&o.measured, "measured", measuredFolder(), "with -together, folder for the measured duration and coverage of tests, which are measured only once "+
+		"for each binary (default: measure each time)")
+	flag.BoolVar(&o.usual, "usual", false, "run the tests as make test does, without -short, or as make rest does if CONCORDAT_TESTS is rest or all")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object per mutant, then one per package")
-	flag.BoolVar(&o.list, "list", false, "list what would be run")
+	flag.BoolVar(&o.list, "list", false, "list the mutants without running them")
 	flag.Parse()
 	o.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -110,14 +110,14 @@ func measuredFolder() string {
 // run returns how many mutants survived. Progress goes to log.
 func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 	if len(o.packages) == 0 {
-		return 0, errors.New("which packages? for example: mutants federation crypto")
+		return 0, errors.New("no packages given; for example: mutants federation crypto")
 	}
 	root, err := os.Getwd()
 	if err != nil {
 		return 0, err
 	}
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		return 0, fmt.Errorf("start this program at the root of the module: %w", err)
+		return 0, fmt.Errorf("run this program in the root folder of the module: %w", err)
 	}
 	known, err := readKnown(o.known)
 	if err != nil {
@@ -231,7 +231,7 @@ func mutate(ctx context.Context, o options, root string, pkgs []string, known ma
 		}
 		r = newTogether(t, all, cache)
 	} else if strings.Contains(o.tests, "=") {
-		return 0, errors.New("-tests with an expression for a package needs -together")
+		return 0, errors.New("a regular expression for a package in -tests requires -together")
 	}
 	if err := r.prepare(ctx); err != nil {
 		return 0, err

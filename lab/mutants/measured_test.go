@@ -106,7 +106,7 @@ func TestMeasuredOnce(t *testing.T) {
 	if survived != 1 || err != nil { // n > 100 -> n >= 100
 		t.Fatalf("%d survived, %v\n%s", survived, err, out)
 	}
-	if strings.Count(got, "Test") > 2 || !strings.Contains(out, "running each of 0 tests of p by itself; 2 others are known") {
+	if strings.Count(got, "Test") > 2 || !strings.Contains(out, "running 0 tests of p one by one; 2 other tests were measured") {
 		t.Errorf("all was known, and %q were run\n%s", got, out)
 	}
 
@@ -120,8 +120,8 @@ func TestMeasuredOnce(t *testing.T) {
 	}
 
 	write(runs+".broken", "")
-	if _, _, out, err := draw(options{n: 0, funcs: "Thrice"}); err == nil || !strings.Contains(out, "2 others are known") ||
-		!strings.Contains(err.Error(), "TestThrice fails without a change") {
+	if _, _, out, err := draw(options{n: 0, funcs: "Thrice"}); err == nil || !strings.Contains(out, "2 other tests were measured") ||
+		!strings.Contains(err.Error(), "TestThrice fails even without a change") {
 		t.Errorf("a test that has come to fail killed mutants: %v\n%s", err, out)
 	}
 	if err := os.Remove(runs + ".broken"); err != nil {

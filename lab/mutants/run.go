@@ -55,7 +55,7 @@ func (t *tester) prepare(ctx context.Context) error {
 	}
 	out, err := t.gotest(ctx, 10*time.Minute, cover...)
 	if err != nil {
-		return fmt.Errorf("%s fails without a change: %w\n%s", t.pkgs[0], err, out)
+		return fmt.Errorf("tests of %s fail even without a change: %w\n%s", t.pkgs[0], err, out)
 	}
 	if t.limit <= 0 {
 		t.limit = 3*time.Since(began) + 20*time.Second
@@ -92,7 +92,7 @@ func readCover(profile string) (map[string][]span, error) {
 		a, errA := strconv.Atoi(before(from, "."))
 		b, errB := strconv.Atoi(before(to, "."))
 		if err := errors.Join(errA, errB); err != nil {
-			return nil, fmt.Errorf("coverage: %q: %w", line, err)
+			return nil, fmt.Errorf("parse coverage line %q: %w", line, err)
 		}
 		_, file, _ := strings.Cut(name, "/")
 		out[file+".go"] = append(out[file+".go"], span{a, b})

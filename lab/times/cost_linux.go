@@ -15,7 +15,7 @@ import (
 func adopt() error {
 	const setChildSubreaper = 36
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); err != 0 {
-		return fmt.Errorf("adopt processes: %w", err)
+		return fmt.Errorf("become the parent of orphaned processes: %w", err)
 	}
 	return nil
 }

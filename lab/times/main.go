@@ -72,7 +72,7 @@ func run(patterns []string, out io.Writer) (over int, err error) {
 			return over, fmt.Errorf("%s: %w", name, err)
 		}
 		if usual > usualBound || short > shortBound {
-			said += " over its bound"
+			said += " (over the limit)"
 		}
 		if said != "" {
 			over++
@@ -88,7 +88,7 @@ func measure(dir, temp string) (usual, short time.Duration, said string, err err
 	build := exec.Command("go", "test", "-c", "-vet=off", "-o", binary, ".")
 	build.Dir, build.Stderr = dir, os.Stderr
 	if err := build.Run(); err != nil {
-		return 0, 0, "", fmt.Errorf("build its tests: %w", err)
+		return 0, 0, "", fmt.Errorf("build the tests: %w", err)
 	}
 	usual, passed, err := cost(dir, binary, "-test.timeout=1h")
 	if err != nil {

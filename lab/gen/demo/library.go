@@ -30,7 +30,7 @@ func loadLibrary(library fs.FS) (map[string]string, error) {
 			for line := range strings.Lines(text) {
 				cells := strings.Split(strings.TrimSpace(line), "\t")
 				if len(cells) != 3 {
-					return fmt.Errorf("%s: %d cells, want 3", name, len(cells))
+					return fmt.Errorf("%s: got %d cells, want 3", name, len(cells))
 				}
 				docs[name+"#"+cells[0]] = fold(cells[2])
 			}
@@ -39,7 +39,7 @@ func loadLibrary(library fs.FS) (map[string]string, error) {
 		case ".txt", ".md":
 			docs[name] = fold(text)
 		default:
-			return fmt.Errorf("%s: unknown kind of file", name)
+			return fmt.Errorf("%s: unknown file type", name)
 		}
 		return nil
 	})

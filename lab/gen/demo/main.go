@@ -124,7 +124,7 @@ func parse(text string, docs map[string]string) (all []paragraph, own []string, 
 		}
 		p.text += line[end:]
 		if markPattern.MatchString(p.text) {
-			faults = append(faults, fmt.Errorf("%q: a mark was not replaced", p.text))
+			faults = append(faults, fmt.Errorf("%q: a placeholder was not replaced", p.text))
 		}
 		all = append(all, p)
 	}
@@ -144,7 +144,7 @@ func resolve(kind, document, from, to, text string, docs map[string]string) (dem
 	p := demo.Passage{Kind: kind, Text: text, Document: document, SourceText: text, Overlap: 1}
 	source, ok := docs[document]
 	if !ok {
-		return p, errors.New("there is no such document")
+		return p, errors.New("document not found")
 	}
 	switch kind {
 	case "quote":
@@ -152,7 +152,7 @@ func resolve(kind, document, from, to, text string, docs map[string]string) (dem
 		fallthrough
 	case "verbatim":
 		if !strings.Contains(source, text) {
-			return p, errors.New("the document does not contain it")
+			return p, errors.New("text not found in the document")
 		}
 		for name, other := range docs {
 			if name != document && strings.Contains(other, text) {

@@ -35,7 +35,7 @@ func weights(dictionary, to string) error {
 	for line := range bytes.Lines(b) {
 		fields := bytes.Fields(line)
 		if len(fields) != 3 {
-			return fmt.Errorf("%s: line %q", dictionary, line)
+			return fmt.Errorf("%s: invalid line %q", dictionary, line)
 		}
 		n, err := strconv.ParseUint(string(fields[1]), 10, 53)
 		if err != nil {
