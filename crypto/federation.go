@@ -160,7 +160,7 @@ func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration,
 // number after last.
 func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
-		return nil, fmt.Errorf("federation %q, overlap %v: %w", name, overlap, ErrFormat)
+		return nil, fmt.Errorf("invalid federation name %q or overlap %v: %w", name, overlap, ErrFormat)
 	}
 	secret, err := draw(random, 32)
 	if err != nil {

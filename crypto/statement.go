@@ -95,11 +95,11 @@ func (c *Card) verify(epoch uint32, at time.Time, signed, signature []byte) erro
 // statement returns the first bytes to sign: label, site, epoch, time and kind.
 func statement(label string, site SiteID, epoch uint32, kind string, at time.Time) ([]byte, error) {
 	if kind == "" || len(kind) > 32 {
-		return nil, fmt.Errorf("kind %q: %w", kind, ErrFormat)
+		return nil, fmt.Errorf("statement kind %q: %w", kind, ErrFormat)
 	}
 	for _, r := range []byte(kind) {
 		if (r < 'a' || r > 'z') && r != '-' {
-			return nil, fmt.Errorf("kind %q: %w", kind, ErrFormat)
+			return nil, fmt.Errorf("statement kind %q: %w", kind, ErrFormat)
 		}
 	}
 	b := append([]byte(label), site[:]...)

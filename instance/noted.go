@@ -112,7 +112,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	}
 	o.indexNote = "alone-" + id
 	lost := func(records string) error {
-		return fmt.Errorf("%s: the index has lost %s acknowledged changes, because a log file was truncated or replaced with an older copy; restore a backup, or delete %s to continue without the lost changes: %w",
+		return fmt.Errorf("%s: the index lacks %s acknowledged changes, because a log file was truncated or replaced with an older copy; restore a backup, or delete %s to continue without the lost changes: %w",
 			filepath.Dir(path), records, path, concordat.ErrCorrupt)
 	}
 	switch was, err := o.Store.Setting(ctx, lostSetting); {

@@ -26,7 +26,7 @@ func (l *lab) benchCheck() *cobra.Command {
 			}
 			return scratch(func(dir string) error {
 				return bench.Check(cmd.Context(), dir, o, func(r bench.CheckResult) error {
-					return l.figure("Check", r, "%d documents, %d sentences; %d words asked: %.1f ms CPU (profile %.1f, probes %.1f, words %.1f, verify %.1f, align %.1f, keep %.1f), report %.1f; %d candidates, %d of %d sources found, %d named; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
+					return l.figure("Check", r, "%d documents, %d sentences; check of %d words: %.1f ms CPU (profile %.1f, probes %.1f, words %.1f, verify %.1f, align %.1f, keep %.1f), report %.1f ms; %d candidates, %d of %d sources found, %d sources in the report; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
 						r.Documents, r.Sentences, r.Words, r.CPU, r.Fingerprint, r.Match, r.Search, r.Verify, r.Align, r.Keep, r.Report, r.Candidates,
 						r.Found, r.Planted, r.Sources, r.Start, r.Rate, r.Peak)
 				})

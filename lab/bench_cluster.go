@@ -25,7 +25,7 @@ of 200 sentences, and runs queries at each size. Processor time is the total for
 			}
 			return scratch(func(dir string) error {
 				return bench.Cluster(cmd.Context(), dir, o, func(r bench.ClusterResult) error {
-					return l.figure("Cluster", r, "%d sentences in %d copies: %.1f CPU us a sentence (%.2f of alone, a follower %.2f), %.0f a second, put %.1f and %.1f ms, lag %d, drained in %.0f ms, %.1f bytes on disk and %.1f in memory, exact %.2f and %.2f ms, %.2f CPU us, one hash %.2f and %.2f ms, %.2f CPU us, document %.1f ms, %d missed, peak %.0f MB",
+					return l.figure("Cluster", r, "%d sentences in %d copies: %.1f us CPU per sentence (ratio to one node %.2f, per follower %.2f), %.0f sentences per second, put p50 %.1f ms and p99 %.1f ms, lag %d records, drained in %.0f ms, %.1f bytes per sentence on disk and %.1f in memory; exact query p50 %.2f ms and p99 %.2f ms, %.2f us CPU; one-hash query p50 %.2f ms and p99 %.2f ms, %.2f us CPU; document query %.1f ms; %d pairs missed, peak %.0f MB",
 						r.Sentences, r.Copies, r.CPU, r.Ratio, r.Follower, r.Rate, r.PutP50, r.PutP99, r.Lag, r.Drain, r.Bytes, r.Memory, r.ExactP50,
 						r.ExactP99, r.Exact, r.OneP50, r.OneP99, r.One, r.Document, r.Missed, r.Resident)
 				})

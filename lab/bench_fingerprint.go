@@ -47,7 +47,7 @@ into fingerprints when documents are added. In each round, it also measures hash
 				if err != nil {
 					return err
 				}
-				if err := l.figure("Fingerprint", r, "%s: %.1f MB per CPU second, the best of %d rounds %.1f, %.0f sentences per CPU second (%s, %d bytes, %d sentences, %d documents); xxHash of it %.1f GB, %.0f times; memory read %.1f GB; peak %.0f MB",
+				if err := l.figure("Fingerprint", r, "%s: %.1f MB per CPU second (best of %d rounds: %.1f), %.0f sentences per CPU second (%s, %d bytes, %d sentences, %d documents); xxHash %.1f GB per second (%.0f times as fast); memory read %.1f GB per second; peak %.0f MB",
 					r.File, r.Rate, r.Rounds, r.Best, r.Prints, r.Scheme, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read,
 					r.Peak); err != nil {
 					return err

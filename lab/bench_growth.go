@@ -29,7 +29,7 @@ func (l *lab) benchGrowth() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return l.figure("Growth"+ofText(text), r, "%d sentences, %d distinct: %.0f built per CPU second, %.1f bytes on disk and %.1f in memory a sentence, opened in %.2f CPU s with at most %.0f MB, closed in %.2f s keeping %.1f bytes a sentence, with these opened in %.2f s; exact %.2f us, one hash %.2f us (as %.0f lines of memory at random) with %.1f matches, %d missed, peak %.0f MB",
+					return l.figure("Growth"+ofText(text), r, "%d sentences, %d distinct: built at %.0f sentences per CPU second, %.1f bytes per sentence on disk and %.1f in memory; opened in %.2f CPU s with a peak of %.0f MB; closed in %.2f CPU s, storing a table of %.1f bytes per sentence; reopened with the table in %.2f CPU s; exact query %.2f us, one-hash query %.2f us (equal to %.0f random memory accesses) with %.1f matches; %d pairs missed, peak %.0f MB",
 						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.OpenPeak, r.Close, r.Kept, r.Warm, r.Exact, r.One, r.Lines, r.Found,
 						r.Missed, r.Peak)
 				})

@@ -37,7 +37,7 @@ each line is a document.`,
 				}
 				total := float64(r.Sentences) / r.Rate
 				share := func(s float64) float64 { return 100 * s / total }
-				return l.figure("Ingest", r, "%d documents, %d bytes, %d sentences, %d files failed: %.2f CPU s, %.0f sentences per CPU second: extraction %.0f %%, fingerprints %.0f %%, index of bands %.0f %%, of texts %.0f %%, of words %.0f %%, catalogue %.0f %%",
+				return l.figure("Ingest", r, "%d documents, %d bytes, %d sentences, %d files failed: %.2f CPU s, %.0f sentences per CPU second: extraction %.0f %%, fingerprints %.0f %%, band index %.0f %%, text index %.0f %%, word index %.0f %%, catalogue %.0f %%",
 					r.Documents, r.Bytes, r.Sentences, r.Failed, total, r.Rate, share(r.Extract), share(r.Prints), share(r.Bands), share(r.Text),
 					share(r.Words), share(r.Store))
 			})

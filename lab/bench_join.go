@@ -30,7 +30,7 @@ func (l *lab) benchJoin() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := l.figure("Join", r, "join %-5s %d x %d sentences: %.2f CPU seconds (plain table %.2f, ratio %.2f), %.2f s on %d cores, %d pairs of documents, %d missed, peak %.0f MB",
+				if err := l.figure("Join", r, "join %-5s %d x %d sentences: %.2f CPU seconds (plain table %.2f, ratio %.2f), %.2f s on %d cores, %d pairs of documents, %d pairs missed, peak %.0f MB",
 					r.Probe, r.Sentences, r.Sentences, r.CPU, r.TableCPU, r.Ratio, r.Clock, r.Cores, r.Pairs, r.Missed, r.Peak); err != nil {
 					return err
 				}

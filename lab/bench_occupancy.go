@@ -30,7 +30,7 @@ the sentences of a text in one shard.`,
 					}
 					r = bench.TextOccupancy(prints)
 				}
-				if err := l.figure("Occupancy"+ofText(text), r, "%d sentences in %d shards: %.3f in a bucket, at most %d in 99 of 100, %d in the fullest; variance over mean %.3f; an exact question meets %.2f in a band of a shard",
+				if err := l.figure("Occupancy"+ofText(text), r, "%d sentences in %d shards: mean %.3f per bucket, at most %d in 99 of 100 buckets, %d in the fullest; variance-to-mean ratio %.3f; %.2f candidates per exact query, band and shard",
 					r.Sentences, r.Shards, r.Mean, r.P99, r.Max, r.Poisson, r.Candidates); err != nil {
 					return err
 				}

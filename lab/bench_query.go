@@ -21,7 +21,7 @@ func (l *lab) benchQuery() *cobra.Command {
 			}
 			return scratch(func(dir string) error {
 				return bench.Query(cmd.Context(), dir, prints, qs, o, func(r bench.QueryResult) error {
-					return l.figure("Query", r, "%-5s %-5s %d sentences: %.2f us CPU a sentence, the best of %d rounds %.2f (plain table %.2f, ratio %.2f; as %.0f lines of memory at random), document of 200 %.2f ms, p50 %.1f us, p99 %.1f us, %.1f candidates, %d missed",
+					return l.figure("Query", r, "%-5s %-5s %d sentences: %.2f us CPU per sentence, best of %d rounds %.2f (plain table %.2f, ratio %.2f; equal to %.0f random memory accesses), document of 200 sentences %.2f ms, p50 %.1f us, p99 %.1f us, %.1f candidates, %d missed",
 						r.Path, r.Probe, r.Sentences, r.CPU, r.Rounds, r.Best, r.TableCPU, r.Ratio, r.Lines, r.Document, r.P50, r.P99, r.Candidates, r.Missed)
 				})
 			})

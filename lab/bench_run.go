@@ -28,7 +28,7 @@ time and the peak memory of any one process. The command's output goes to standa
 			if err != nil {
 				return err
 			}
-			return l.figure("Run", r, "%s: %.2f s of processor time, the least %.2f, %.2f s on the clock, %d rounds; peak %.0f MB", r.Command,
+			return l.figure("Run", r, "%s: %.2f s of processor time (minimum %.2f), %.2f s elapsed, %d rounds; peak %.0f MB", r.Command,
 				r.CPU, r.Best, r.Wall, r.Rounds, r.Peak)
 		}}
 	c.Flags().IntVar(&times, "rounds", 1, "number of times to run the command; prints the median")

@@ -87,10 +87,10 @@ func (l *lab) benchPages(ctx context.Context, program, dir string, officers int,
 	o.Base, o.Process = "http://"+address, process
 	return bench.Web(ctx, o, func(r bench.WebResult) error {
 		err := l.figure("Web", r,
-			"%-26s %5d requests, %d errors %s: %.2f ms CPU each (%.1f s in %.1f s), p50 %.0f ms, p99 %.0f ms; memory %.0f MB, at most %.0f MB",
+			"%-26s %5d requests, %d errors %s: %.2f ms CPU per request (%.1f CPU s in %.1f s), p50 %.0f ms, p99 %.0f ms; memory %.0f MB, peak %.0f MB",
 			r.Page, r.Requests, r.Errors, r.First, r.CPU, r.Total, r.Took, r.P50, r.P99, r.Memory, r.Peak)
 		if err == nil && r.Uploads > 0 {
-			l.Say("  %d uploads taken, at most %d checks open, %d checks done, %d events", r.Uploads, r.Open, r.Checked, r.Events)
+			l.Say("  %d uploads accepted, at most %d checks open, %d checks done, %d events", r.Uploads, r.Open, r.Checked, r.Events)
 		}
 		return err
 	})

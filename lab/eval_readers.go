@@ -88,15 +88,15 @@ func (l *lab) sayReaders(ext string, all []eval.ReaderFigures, worst int) {
 	for _, f := range all {
 		letters += f.Both()
 	}
-	l.Say("%s: %d files, %d letters; the others are %s", ext, len(all), letters, strings.Join(all[0].Readers, " and "))
-	l.Say("letters that all others have and we have    %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Found }, both))
-	l.Say("our letters that one of the others has      %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Known },
+	l.Say("%s: %d files, %d letters; compared with %s", ext, len(all), letters, strings.Join(all[0].Readers, " and "))
+	l.Say("share of letters in all others that we find %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Found }, both))
+	l.Say("share of our letters found by another       %.4f", mean(func(f eval.ReaderFigures) float64 { return f.Known },
 		func(f eval.ReaderFigures) float64 { return float64(f.Letters) }))
 	for i, name := range all[0].Readers {
-		l.Say("order: runs of %-10s in ours           %.4f", name, mean(func(f eval.ReaderFigures) float64 { return f.Order[i] }, both))
+		l.Say("order: runs of %-10s also in ours      %.4f", name, mean(func(f eval.ReaderFigures) float64 { return f.Order[i] }, both))
 	}
 	if len(all[0].Readers) > 1 {
-		l.Say("order: runs of the first in the second      %.4f", mean(func(f eval.ReaderFigures) float64 { return *f.Agree }, both))
+		l.Say("order: runs of the first also in the second %.4f", mean(func(f eval.ReaderFigures) float64 { return *f.Agree }, both))
 	}
 	lost := func(f eval.ReaderFigures) float64 { return (1 - min(f.Found, f.Known)) * both(f) }
 	slices.SortStableFunc(all, func(a, b eval.ReaderFigures) int { return cmp.Compare(lost(b), lost(a)) })

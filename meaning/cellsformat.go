@@ -87,7 +87,7 @@ func DecodeCells(b []byte) (*Cells, error) {
 		finite = finite && !math.IsNaN(float64(*x)) && !math.IsInf(float64(*x), 0)
 	})
 	if uint64(len(r.b)) != uint64(notice) || !finite {
-		return nil, fmt.Errorf("%w: invalid number, or a copyright notice of %d bytes instead of %d", errCells, len(r.b), notice)
+		return nil, fmt.Errorf("%w: invalid number, or got a notice of %d bytes, want %d", errCells, len(r.b), notice)
 	}
 	return CellsOf(&p, hex.EncodeToString(sum)[:16]), nil
 }

@@ -171,7 +171,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	}
 	if string(header[:8]) != packedMagic || crc32.Checksum(header[:packedHeader-4],
 		castagnoli) != binary.BigEndian.Uint32(header[packedHeader-4:]) {
-		return nil, fmt.Errorf("%w: header", ErrPacked)
+		return nil, fmt.Errorf("%w: invalid header", ErrPacked)
 	}
 	p := &Packed{r: r, keys: make([]uint64, blocks)}
 	var err error
@@ -193,7 +193,7 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	p.prints = binary.BigEndian.Uint64(t[8:])
 	if string(t[:8]) != packedMagic || binary.BigEndian.Uint64(t[16:]) != uint64(blocks) || !slices.IsSorted(p.keys) ||
 		p.prints > uint64(blocks)*math.MaxUint16 || p.prints < uint64(blocks) {
-		return nil, fmt.Errorf("%w: trailer", ErrPacked)
+		return nil, fmt.Errorf("%w: invalid trailer", ErrPacked)
 	}
 	return p, nil
 }

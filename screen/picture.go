@@ -73,7 +73,7 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 	for i := range lead {
 		lead[i] = d.Lead[63-i]
 	}
-	bars(30, fmt.Sprintf("highest bit in which neighbours in sorted order differ; the line shows a uniform distribution; %d neighbours are equal", d.Equal), lead,
+	bars(30, fmt.Sprintf("highest bit in which adjacent sorted fingerprints differ; the line shows a uniform distribution; %d adjacent fingerprints are equal", d.Equal), lead,
 		func(i int) float64 { return UniformLead(d.Prints, 63-i) }, func(i int) string { return fmt.Sprint(63 - i) }, 8)
 	n := float64(d.Prints)
 	bars(250, fmt.Sprintf("fingerprints in each of %d equal ranges; the line shows a uniform distribution; spread %.2f", Buckets, d.Spread()), d.Bucket[:],

@@ -134,7 +134,7 @@ func parseManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: invalid folder name %q", concordat.ErrCorrupt, m.State)
 	}
 	if b, err := hex.DecodeString(m.List); err != nil || len(b) != sha256.Size {
-		return nil, fmt.Errorf("%w: invalid hash %q", concordat.ErrCorrupt, m.List)
+		return nil, fmt.Errorf("%w: invalid hash of the list of files: %q", concordat.ErrCorrupt, m.List)
 	}
 	return &m, nil
 }

@@ -73,7 +73,7 @@ var siteKeys = []Key{
 		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
 	threshold("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
-		"Minimum covered share for a document to be called reused."),
+		"Minimum match share at which a report recommends a close read."),
 	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
 		"exact: look up only each band's own value, which is faster but finds only close copies; one: also look up neighbouring values."),
 	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
@@ -83,7 +83,7 @@ var siteKeys = []Key{
 	yesNo("check.short", "false", live, func(c *Config) *bool { return &c.Check.Short },
 		"Also compare titles, headings and answers too short for fingerprints; reports show them separately."),
 	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
-		"Minimum similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
+		"Minimum similarity of two short texts: the exact Jaccard similarity of their letter sequences."),
 	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
 		"Days after which submissions from the pages are checked again. 0: only if set for a check."),
 
@@ -181,7 +181,7 @@ var logKeys = []Key{
 		"Private networks that webhooks may reach, including over plain http."),
 
 	networks("harvest.allow", "", func(c *Config) *[]netip.Prefix { return &c.Harvest.Allow },
-		"Private networks that may be harvested."),
+		"Private networks whose hosts may be harvested."),
 	duration("harvest.pause", "500ms", restart, 0, time.Minute, func(c *Config) *time.Duration { return &c.Harvest.Pause },
 		"Minimum time between two requests to a harvested host; the host's robots.txt can lengthen it."),
 	text("harvest.contact", "", restart, func(c *Config) *string { return &c.Harvest.Contact },

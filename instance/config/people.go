@@ -55,7 +55,7 @@ var peopleKeys = []Key{
 		"Maximum API calls with one token; without a valid token, one address may make a tenth as many."),
 
 	word("submitters.see", "everything", restart, func(c *Config) *string { return &c.People.See },
-		"What submitters see of the reports on their own documents; the value report omits other people's wording.",
+		"What submitters see of the reports on their own documents; with report, other people's wording is omitted.",
 		"everything", "report", "score", "nothing"),
 	word("submitters.from", "done", restart, func(c *Config) *string { return &c.People.From },
 		"When submitters see their reports: after the check, an officer's verdict, or a second officer's signature.",

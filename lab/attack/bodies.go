@@ -124,7 +124,7 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 			r.count("slow or large", 1)
 		}
 	}
-	r.count(fmt.Sprintf("answered %d", a.status), 1)
+	r.count(fmt.Sprintf("status %d", a.status), 1)
 	// For a subject that does not exist, and for a valid body, any status below 500 is right.
 	switch {
 	case a.status >= 500:

@@ -57,7 +57,7 @@ func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, i
 				r.fault("unexpected status %d for a password guess", a.status)
 			}
 			if err == nil {
-				r.count(fmt.Sprintf("answered %d", a.status), 1)
+				r.count(fmt.Sprintf("status %d", a.status), 1)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func (t *target) signInAsAuditor(ctx context.Context) (time.Duration, error) {
 	p := t.people["auditor"]
 	a, err := t.post(ctx, c, "/login", url.Values{"name": {p.name}, "password": {p.password}})
 	if err == nil && a.status != http.StatusSeeOther {
-		err = fmt.Errorf("answered %d", a.status)
+		err = fmt.Errorf("status %d", a.status)
 	}
 	return a.took, err
 }

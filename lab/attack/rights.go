@@ -120,7 +120,7 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 			r.fault("%s %s with %s: %v", x.o.method, x.o.path, x.c.what, err)
 			return ctx.Err()
 		}
-		r.count(fmt.Sprintf("answered %d", a.status), 1)
+		r.count(fmt.Sprintf("status %d", a.status), 1)
 		if a.status != http.StatusUnauthorized && a.status != http.StatusForbidden && a.status != http.StatusTooManyRequests {
 			r.fault("%s %s with %s: got status %d, want 401 or 403", x.o.method, x.o.path, x.c.what, a.status)
 		}
@@ -192,7 +192,7 @@ func attackPages(ctx context.Context, t *target, r *result) error {
 		if may := slices.Contains(guarded[v.path], v.role); seen != may {
 			r.fault("page %s as %q: got status %d, but the page is for %v", v.path, v.role, a.status, guarded[v.path])
 		}
-		r.count(fmt.Sprintf("answered %d", a.status), 1)
+		r.count(fmt.Sprintf("status %d", a.status), 1)
 		return nil
 	})
 }

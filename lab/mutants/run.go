@@ -83,7 +83,7 @@ func readCover(profile string) (map[string][]span, error) {
 		name, rest, ok := strings.Cut(line, ".go:")
 		fields := strings.Fields(rest)
 		if !ok || len(fields) != 3 {
-			return nil, fmt.Errorf("coverage: %q", line)
+			return nil, fmt.Errorf("invalid coverage line %q", line)
 		}
 		if fields[2] == "0" {
 			continue

@@ -58,7 +58,7 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("url: texts would be sent to %s over plain http; use https, or an address in a private network", u.Hostname()))
 	}
 	if o.Batch < 0 || o.Batch > MaxBatch {
-		errs = append(errs, fmt.Errorf("invalid batch %d: must be 1 to %d texts", o.Batch, MaxBatch))
+		errs = append(errs, fmt.Errorf("invalid batch size %d: must be 1 to %d texts", o.Batch, MaxBatch))
 	}
 	if o.Timeout < 0 || o.Timeout > MaxTimeout {
 		errs = append(errs, fmt.Errorf("invalid timeout %s: must be at most %s", o.Timeout, MaxTimeout))

@@ -27,7 +27,7 @@ func (e *InputError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, 
 func (e *InputError) Unwrap() error { return e.Err }
 
 var (
-	errLong   = fmt.Errorf("line is longer than %d bytes", LongestLine)
+	errLong   = fmt.Errorf("longer than %d bytes", LongestLine)
 	errSorted = errors.New("lines are not in byte order; sort them with LC_ALL=C sort or concordat screen stage merge")
 )
 

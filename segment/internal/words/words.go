@@ -144,7 +144,7 @@ func (c *Cutter) add(word []byte) (uint32, error) {
 		r, size := utf8.DecodeRune(word)
 		word = word[size:]
 		if r >= tables {
-			return 0, fmt.Errorf("character %U", r)
+			return 0, fmt.Errorf("character %U is out of range", r)
 		}
 		if node == 0 {
 			if c.first[r] == 0 {
