@@ -51,20 +51,20 @@ func (o Options) Validate() error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(o.URL) > 1000:
 		errs = append(errs, errors.New("url: want an address such as http://127.0.0.1:8080/v1"))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		errs = append(errs, errors.New("url: must not contain a user name, password or query; put the API key in the key file"))
+		errs = append(errs, errors.New("url: must not contain a user name, a password or a query; put the API key in the key file"))
 	case !o.AllowTextToLeave && !isHere(u.Hostname()):
 		errs = append(errs, fmt.Errorf("url: texts would be sent to %s, which is another machine; set allow_text_to_leave to true to allow this", u.Hostname()))
 	case u.Scheme == "http" && !isHere(u.Hostname()) && !isNear(u.Hostname()):
 		errs = append(errs, fmt.Errorf("url: texts would be sent to %s over plain http; use https, or an address in a private network", u.Hostname()))
 	}
 	if o.Batch < 0 || o.Batch > MaxBatch {
-		errs = append(errs, fmt.Errorf("invalid batch size %d: must be 1 to %d texts", o.Batch, MaxBatch))
+		errs = append(errs, fmt.Errorf("batch: %d is not between 1 and %d", o.Batch, MaxBatch))
 	}
 	if o.Timeout < 0 || o.Timeout > MaxTimeout {
-		errs = append(errs, fmt.Errorf("invalid timeout %s: must be at most %s", o.Timeout, MaxTimeout))
+		errs = append(errs, fmt.Errorf("timeout: %s is not between 0s and %s", o.Timeout, MaxTimeout))
 	}
 	if o.Dimensions < 0 || o.Dimensions > MaxDimensions {
-		errs = append(errs, fmt.Errorf("invalid dimensions %d: must be at most %d", o.Dimensions, MaxDimensions))
+		errs = append(errs, fmt.Errorf("dimensions: %d is not between 0 and %d", o.Dimensions, MaxDimensions))
 	}
 	if len(o.Model) > maxName || len(o.Prefix) > maxName || len(o.Key) > maxKey || strings.ContainsAny(o.Key, "\r\n") {
 		errs = append(errs, errors.New("the model name, the prefix or the key is longer than allowed, or the key has more than one line"))
