@@ -67,7 +67,7 @@ func OpenVectors(o *Instance, log *slog.Logger) error {
 	}
 	space, err := meaning.DecodeSpace(b)
 	if err != nil { // it can be rebuilt
-		log.Warn("the index of the encoder's vectors is rebuilt", "reason", err)
+		log.Warn("rebuilding the index of the encoder's vectors", "reason", err)
 		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
 	}
 	x, err := encoded.Open(filepath.Join(o.Dir, VectorsName, "00"),
@@ -205,7 +205,7 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 		if x.Space().Recognises(vectors) {
 			return nil
 		}
-		log.Warn("the encoder has a new model: the index of its vectors is rebuilt", "model", e.Name())
+		log.Warn("the encoder's model has changed: rebuilding the index of its vectors", "model", e.Name())
 	}
 	vectors, err := encodeAll(ctx, e, texts)
 	if err != nil {

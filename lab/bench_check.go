@@ -14,7 +14,7 @@ func (l *lab) benchCheck() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Sentences < 1 || o.Rounds < 1 || o.Documents < 0 || o.PerDocument < 1 || o.Submission < 1 {
-				return cli.Usagef("--n, --rounds, --per-document and --submission must be at least 1, and --documents at least 0")
+				return cli.Usagef("--n, --rounds, --per-document and --submission must be at least 1, and --documents must not be negative")
 			}
 			ch, err := cli.ChannelFlag(channel)
 			if err != nil {
@@ -34,7 +34,7 @@ func (l *lab) benchCheck() *cobra.Command {
 		}}
 	c.Flags().IntVarP(&o.Sentences, "n", "n", 100_000, "number of sentences in the library")
 	c.Flags().IntVar(&o.Documents, "documents", 0, "number of documents in the library (default: enough for --n sentences)")
-	c.Flags().IntVar(&o.PerDocument, "per-document", 200, "number of sentences in each document of the library, 21 words each")
+	c.Flags().IntVar(&o.PerDocument, "per-document", 200, "number of sentences, of 21 words each, in each document of the library")
 	c.Flags().IntVar(&o.Submission, "submission", 200, "number of sentences in the submission")
 	c.Flags().IntVar(&o.Rounds, "rounds", 5, "number of submissions to check")
 	c.Flags().StringVar(&channel, "channel", "both", "how candidate sources are found: fingerprints, text or both")

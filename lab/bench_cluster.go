@@ -36,7 +36,7 @@ of 200 sentences, and runs queries at each size. Processor time is the total for
 	c.Flags().IntVar(&o.Copies, "copies", 2, "number of copies of each shard")
 	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{100_000, 1_000_000}, "numbers of sentences, ascending")
 	c.Flags().IntVar(&o.Questions, "queries", 4000, "number of queries at each size, half of which have planted matches")
-	c.Flags().IntVar(&o.Writers, "writers", 8, "number of documents added at the same time")
+	c.Flags().IntVar(&o.Writers, "writers", 8, "number of documents to add concurrently")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed")
 	return c
 }

@@ -31,7 +31,7 @@ each person follows a check. Only the server's processor time is measured, inclu
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if officers < 1 || officers > 10_000 || o.Documents < 1 || o.Documents > 1000 || o.Checks < 1 || o.Checks > 1000 || o.Rounds < 1 ||
 				o.Uploaders < 0 || o.Uploads < 0 || o.Sentences < 42 {
-				return cli.Usagef("--officers and --rounds must be at least 1, --documents and --checks 1 to 1000, and --sentences at least 42")
+				return cli.Usagef("--officers and --rounds must be at least 1, --documents and --checks must be 1 to 1000, and --sentences must be at least 42")
 			}
 			program, err := concordatProgram(program)
 			if err != nil {
@@ -45,7 +45,7 @@ each person follows a check. Only the server's processor time is measured, inclu
 	f.StringVar(&program, "program", "", "concordat program to run as the server (default: next to this program, otherwise in PATH)")
 	f.IntVar(&officers, "officers", 100, "number of people who request pages at the same time")
 	f.IntVar(&o.Documents, "documents", 200, "number of documents in the library")
-	f.IntVar(&o.Sentences, "sentences", 200, "number of sentences in each document and submission, 21 words each")
+	f.IntVar(&o.Sentences, "sentences", 200, "number of sentences, of 21 words each, in each document and submission")
 	f.IntVar(&o.Checks, "checks", 60, "number of checks completed before the measurement begins")
 	f.IntVar(&o.Rounds, "rounds", 10, "number of times that each person requests each page")
 	f.IntVar(&o.Uploaders, "uploaders", 20, "number of people who submit files at the same time")

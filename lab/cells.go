@@ -20,7 +20,7 @@ func (l *lab) cellsCommand() *cobra.Command {
 the evaluation corpora that may be redistributed. The same texts always produce the same file.`,
 		RunE: func(*cobra.Command, []string) error {
 			if corpora == "" || out == "" {
-				return cli.Usagef("--corpora must name a folder, and --out a file")
+				return cli.Usagef("--corpora and --out are required")
 			}
 			table, err := meaning.Default()
 			if err != nil {

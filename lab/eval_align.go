@@ -20,7 +20,7 @@ func (f *folders) add(c *cobra.Command) {
 
 func (f *folders) validate() error {
 	if f.src == "" || f.susp == "" || f.out == "" {
-		return cli.Usagef("--src, --susp and --out must each name a folder")
+		return cli.Usagef("--src, --susp and --out are required")
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ fingerprints, or keyed word sets (sketches).`,
 				return err
 			}
 			if pairs == "" {
-				return cli.Usagef("--pairs must name a file")
+				return cli.Usagef("--pairs is required")
 			}
 			if !slices.Contains([]string{"text", "fingerprints", "sketches"}, channel) {
 				return cli.Usagef("unknown channel %s; valid channels are text, fingerprints and sketches", channel)

@@ -21,7 +21,7 @@ the form "path TAB class TAB reused" or "... clean", with paths relative to the 
 reach each score, and the 95 % interval of that percentage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if library == "" || labels == "" {
-				return cli.Usagef("--library must name a folder and --labels a file")
+				return cli.Usagef("--library and --labels are required")
 			}
 			rows, err := eval.Calibrate(cmd.Context(), library, labels, scheme)
 			if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ func (l *lab) evalScore() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if truth == "" || detections == "" {
-				return cli.Usagef("--truth and --detections must each name a folder")
+				return cli.Usagef("--truth and --detections are required")
 			}
 			r, err := eval.Score(truth, detections, eval.ScoreOptions{Ignore: ignore, Pairs: pairs})
 			if err != nil {

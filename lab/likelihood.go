@@ -21,7 +21,7 @@ func (l *lab) likelihoodCommand() *cobra.Command {
 how good they are for books that were not used to fit them. The same observations always produce the same file.`,
 		RunE: func(*cobra.Command, []string) error {
 			if len(in) == 0 || out == "" {
-				return cli.Usagef("--leads and --out must each name a file")
+				return cli.Usagef("--leads and --out are required")
 			}
 			table, err := meaning.Default()
 			if err != nil {

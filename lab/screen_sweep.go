@@ -80,7 +80,7 @@ Labels come from:
 	fl.StringVar(&f.library, "library", "", "library that contains the documents")
 	fl.StringVar(&f.truth, "truth", "", "file with pairs of documents")
 	fl.StringVar(&f.exact, "exact", "", "shingles to count exactly, for example letters8 or words5")
-	fl.IntVar(&f.planted, "planted", 0, "number of documents to plant changed copies of")
+	fl.IntVar(&f.planted, "planted", 0, "number of documents to copy, with some words changed")
 	fl.Float64Var(&f.share, "share", 0.05, "share of words to change in copies made with --planted")
 	fl.Float64Var(&f.least, "least", 0.2, "minimum number in --truth, or minimum containment with --exact, that makes a pair near-duplicates")
 	fl.StringVar(&f.svg, "svg", "", "write a chart to this file")
@@ -387,7 +387,7 @@ func (a *lab) printSweep(s *sweeper, f *sweepFlags, title string) error {
 			return err
 		}
 	}
-	a.Say("\nprints                                   k = 3: precision  recall   best k  precision  recall     F1  spread  CPU a text")
+	a.Say("\nprints                                   k = 3: precision  recall   best k  precision  recall     F1  spread  CPU per text")
 	for _, b := range all {
 		a.Say("%-40s %16.3f  %6.3f  %7d  %9.3f  %6.3f  %5.3f  %6.1f  %s", b.Kind, b.At3.Precision, b.At3.Recall, b.K, b.Precision, b.Recall,
 			b.F1, b.Spread, b.Text.Round(100*time.Nanosecond))

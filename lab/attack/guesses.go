@@ -115,7 +115,7 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		case failed != nil:
 			r.fault("guesses %s: another person cannot sign in meanwhile: %v", x.what, failed)
 		case took > bound:
-			r.fault("guesses %s: signing in takes another person %s meanwhile; at most %s is allowed", x.what, took.Round(time.Millisecond),
+			r.fault("guesses %s: another person needs %s to sign in meanwhile; at most %s is allowed", x.what, took.Round(time.Millisecond),
 				bound.Round(time.Millisecond))
 		}
 	}

@@ -177,7 +177,7 @@ func finderWith(channel Channel, o align.Options) (func(susp, source *Side) ([]a
 			return overSketches(susp.Text, source.Text, o)
 		}, nil
 	}
-	return nil, fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
+	return nil, fmt.Errorf("unknown channel %q: %w", channel, concordat.ErrInvalid)
 }
 
 // sketchKey serves as the key of a federation.

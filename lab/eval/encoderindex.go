@@ -46,7 +46,7 @@ func (r *run) indexVectors(b *Bench, docs []Doc) error {
 		}
 		vectors, _, err := r.o.Encoder.Encode(r.ctx, texts)
 		if err != nil {
-			return fmt.Errorf("vectors of %s: %w", d.ID, err)
+			return fmt.Errorf("compute the vectors of %s: %w", d.ID, err)
 		}
 		sentences += len(texts)
 		few = append(few, encoded.Document{Ref: b.Site.Ref("library", concordat.DocumentID(d.ID)), Hash: d.ID, Text: text.In(space, vectors)})

@@ -211,7 +211,7 @@ func (g *together) names(ctx context.Context, pkg, only, binary string) ([]strin
 	only, _, _ = strings.Cut(only, "/")
 	out, err := g.command(ctx, time.Minute, filepath.Join(g.root, pkg), nil, binary, "-test.list="+cmp.Or(only, "."))
 	if err != nil {
-		return nil, fmt.Errorf("tests of %s: %w\n%s", pkg, err, out)
+		return nil, fmt.Errorf("list the tests of %s: %w\n%s", pkg, err, out)
 	}
 	var names []string
 	for name := range strings.FieldsSeq(out) {

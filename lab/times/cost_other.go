@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-var errLinux = errors.New("processor time is measured on Linux only")
+var errLinux = errors.New("processor time can be measured only on Linux")
 
 func adopt() error { return errLinux }
 
