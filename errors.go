@@ -9,7 +9,7 @@ var (
 	// ErrExists means that the object to be created already exists.
 	ErrExists = errors.New("already exists")
 	// ErrChanged means that someone else has changed the object since it was read. Read it again.
-	ErrChanged = errors.New("changed meanwhile")
+	ErrChanged = errors.New("changed in the meantime")
 	// ErrScheme means that the operation would compare fingerprints of different schemes. Reindex, or use the other scheme.
 	ErrScheme = errors.New("fingerprint schemes differ")
 	// ErrUnavailable means that the shard, site or store is not answering; a retry may succeed.

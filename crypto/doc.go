@@ -81,7 +81,7 @@ var (
 	// ErrPassphrase means that the passphrase or key does not open the keystore, or that the keystore was altered.
 	ErrPassphrase = errors.New("wrong passphrase or altered keystore")
 	// ErrNoKey means that the identity has no key for this purpose at this time.
-	ErrNoKey = errors.New("no key in force")
+	ErrNoKey = errors.New("no valid key")
 	// ErrInvitation means that an invitation has expired, was already used, or belongs to another site.
 	ErrInvitation = errors.New("invitation refused")
 )
