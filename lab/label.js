@@ -99,7 +99,7 @@
 			}
 			const cells = line.split("\t"), p = pairs[cells[0] - 1];
 			const fault = cells.length !== 4 ? cells.length + " columns, want 4" : !p ? "no pair " + cells[0] :
-				p.a.id !== cells[1] || p.b.id !== cells[2] ? "the labels belong to another sample" :
+				p.a.id !== cells[1] || p.b.id !== cells[2] ? "the labels are from a different sample" :
 				!words.includes(cells[3]) ? "label " + cells[3] + ": want same, different or unknown" :
 				found[p.pair] ? "pair " + p.pair + " is labelled twice" : "";
 			if (fault) return say(file.name + " line " + (i + 1) + ": " + fault, true);

@@ -69,7 +69,7 @@ func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t 
 	}
 }
 
-var errNothing = fmt.Errorf("%w: a file or a text is required", concordat.ErrInvalid)
+var errNothing = fmt.Errorf("%w: a file or text is required", concordat.ErrInvalid)
 
 // untakenError means that none of the files was accepted.
 type untakenError struct{ jobs []site.Job }

@@ -34,7 +34,7 @@ func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		if err != nil {
-			return nil, 0, cli.Usage(err)
+			return nil, 0, cli.Usagef("cannot read %s: %w", root, errors.Unwrap(err))
 		}
 		if !info.IsDir() {
 			if !info.Mode().IsRegular() {

@@ -90,7 +90,7 @@ func (r *Runner) Pages(ctx context.Context, path string, from, n int) ([]*extrac
 	}
 	a, err := r.ask(ctx, path, pageRequest{Number: from, Count: n})
 	if err == nil && len(a.Pages) == 0 {
-		err = fmt.Errorf("pages from page %d of %s: received the answer to a different request", from, path)
+		err = fmt.Errorf("pages of %[2]s, from page %[1]d on: received the answer to a different request", from, path)
 	}
 	return a.Pages, err
 }

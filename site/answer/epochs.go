@@ -47,7 +47,7 @@ func (e *EpochSet) Validate() error {
 	case e.Profiler == nil || e.Index == nil:
 		return fmt.Errorf("epoch set %s: %w: missing profiler or index", e.Epoch, concordat.ErrInvalid)
 	case len(e.SketchKey) < leastKey || len(e.HandleKey) < leastKey || len(e.CellKey) < leastKey:
-		return fmt.Errorf("epoch set %s: %w: keys must have at least %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
+		return fmt.Errorf("epoch set %s: %w: keys must be at least %d bytes long", e.Epoch, concordat.ErrInvalid, leastKey)
 	}
 	return nil
 }

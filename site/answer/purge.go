@@ -105,7 +105,7 @@ func (s *Sets) purge(ctx context.Context, p *Purged, libraries []concordat.Libra
 		return nil
 	}
 	if set == nil {
-		return fmt.Errorf("%w: only the serving process has the fingerprint set open", concordat.ErrUnavailable)
+		return fmt.Errorf("%w: the fingerprint set is open only in the serving process", concordat.ErrUnavailable)
 	}
 	var err error
 	p.State, err = PurgeIndex(ctx, set.Index)

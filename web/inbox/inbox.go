@@ -70,7 +70,7 @@ func (d *Inbox) Receive(ctx context.Context, v *pages.Visitor, origins []string,
 	case err != nil:
 		return n, err
 	case d.w.Options().Base == "" || d.w.Options().Harvest == nil:
-		return n, fmt.Errorf("inbox: %w: the site has no address for answers; its administrator must set serve.url", concordat.ErrUnavailable)
+		return n, fmt.Errorf("inbox: %w: the site has no address to which responses can be sent; its administrator must set serve.url", concordat.ErrUnavailable)
 	case !below(a.Origin.ID, origins) || !below(a.Origin.Inbox, origins):
 		return n, fmt.Errorf("%w: origin.id and origin.inbox must be below an origin of the token (%.200s)", concordat.ErrRefused, a.Origin.ID)
 	}

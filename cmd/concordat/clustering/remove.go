@@ -32,7 +32,7 @@ cluster's authority. The node's disk still holds the site's texts.`,
 		}}
 	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the node could be removed")
 	c.ValidArgsFunction = a.completeNodes(0)
-	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the only node with the authority's key, after which no node can join")
+	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the node even if only it holds the authority's key; no node can join afterwards")
 	return c
 }
 

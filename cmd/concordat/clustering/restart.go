@@ -227,7 +227,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	}
 	now := r.w.Seen.Live[n]
 	if r.to != "" && now.Version != r.to {
-		return fmt.Errorf("the node came back with version %s instead of %s; check whether the program was replaced on its machine: %w", cmp.Or(now.Version, "unknown"), r.to,
+		return fmt.Errorf("the node came back running version %s instead of %s; check whether the program on the node's machine has been replaced: %w", cmp.Or(now.Version, "unknown"), r.to,
 			concordat.ErrInvalid)
 	}
 	if err := r.tell(rollStep{Node: n, Step: "catch up", Version: now.Version},

@@ -196,7 +196,7 @@ func faults(st *instance.ClusterState, nodes map[coord.NodeID]*nodeLine, shards 
 		}
 	}
 	if st.Store != "" {
-		out = append(out, "the database does not answer: "+st.Store)
+		out = append(out, "the database is not responding: "+st.Store)
 	}
 	return out
 }

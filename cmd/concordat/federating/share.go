@@ -133,7 +133,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "maximum number of characters of text to show per day (-1: no limit)")
 	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "maximum number of sentences to open per document and year, or 5 % of the document if that is more (-1: no limit)")
 	fs.IntVar(&f.limits.Units, "units", d.Limits.Units,
-		"maximum number of sentences near matches to show in outlines per document and year, or a quarter of the document if that is more (-1: no limit)")
+		"maximum number of sentences near matches that outlines show of a document in a year, or a quarter of the document if that is more (-1: no limit)")
 	fs.BoolVar(&f.leads, "leads", false, "also tell the partner which documents may say the same thing in other words")
 	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "maximum number of meaning cells that the partner may ask about per day (-1: no limit)")
 	fs.IntVar(&f.limits.LeadSentences, "lead-sentences", d.Limits.LeadSentences,
@@ -144,7 +144,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.expires, "expires", "", "give no answers from this date on (YYYY-MM-DD)")
 	fs.BoolVar(&f.ship, "ship", false, "allow the partner to mirror the fingerprints")
 	fs.BoolVar(&f.standing, "standing", false, "let the partner's standing checks cover later documents")
-	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "exclude documents by the authors that the partner names")
+	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "exclude documents by authors named by the partner")
 	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
 		"number of days that a passage request stays open and that an approved passage can be read")
 	fs.StringVar(&f.contact, "contact", "", "contact details for the partner")

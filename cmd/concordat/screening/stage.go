@@ -285,7 +285,7 @@ func (a *commands) stageMerge() *cobra.Command {
 			return misinput((&stage.Merge{Space: spillFolder(folder), Bytes: int64(memory) << 20, Sum: sum}).Run(in, a.Stdout))
 		}}
 	c.Flags().BoolVar(&sum, "sum", false, "add up the last fields of lines whose other fields are equal")
-	c.Flags().IntVar(&memory, "memory", 64, "memory for lines in MiB")
+	c.Flags().IntVar(&memory, "memory", 64, "memory for lines, in MiB")
 	c.Flags().StringVar(&folder, "work", "", "folder for lines that do not fit in memory (default: the system's temporary folder)")
 	return c
 }
