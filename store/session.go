@@ -26,7 +26,8 @@ func (db *People) UseSession(ctx context.Context, secret string, idle time.Durat
 		last = t.Made
 	}
 	if idle > 0 && now.Sub(last) > idle {
-		return Token{}, db.fail(fmt.Errorf("%w: the session has not been used since %s", concordat.ErrNotFound, last.UTC().Format(time.RFC3339)), "session")
+		return Token{}, db.fail(fmt.Errorf("%w: the session has not been used since %s", concordat.ErrNotFound,
+			last.UTC().Format(time.RFC3339)), "session")
 	}
 	if now.Sub(last) < sessionGrain {
 		return t, nil

@@ -51,8 +51,9 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, o := range map[string]func(*Options){
-		"ZooKeeper servers is 0": func(o *Options) { o.Servers = nil }, "must have the form host:port": func(o *Options) { o.Servers = []string{"zk1"} },
-		"the site is missing": func(o *Options) { o.Site, o.Root = "", "/x" }, "root of the znodes": func(o *Options) { o.Root = "/a/../b" },
+		"ZooKeeper servers is 0":       func(o *Options) { o.Servers = nil },
+		"must have the form host:port": func(o *Options) { o.Servers = []string{"zk1"} },
+		"the site is missing":          func(o *Options) { o.Site, o.Root = "", "/x" }, "root of the znodes": func(o *Options) { o.Root = "/a/../b" },
 		"not a valid node name": func(o *Options) { o.Node = "a:b" }, "identity file": func(o *Options) { o.Identity = "" },
 		"session timeout": func(o *Options) { o.Timeout = 1 },
 	} {
