@@ -20,18 +20,18 @@ func master(t *testing.T, three bool) (*Replica, coord.State) {
 		nodes, live["c"] = append(nodes, "c"), "c1"
 	}
 	r := New(Config{Me: "a", MinISR: 2, Lag: 2 * time.Second, Retry: time.Second}, Meta{}, wal.Extent{}, &Revisions{}, 0)
-	c := find[CAS](t, r.Step(0, View{Me: "a1", Live: live, Shard: coord.Shard{Version: 1, State: coord.State{ISR: nodes, Replicas: nodes}}}))
-	r.Step(0, CASResult{ID: c.ID, Outcome: Made})
+	c := find[CAS](t, r.Step(ms, View{Me: "a1", Live: live, Shard: coord.Shard{Version: 1, State: coord.State{ISR: nodes, Replicas: nodes}}}))
+	r.Step(ms, CASResult{ID: c.ID, Outcome: Made})
 	for i := range uint64(4) {
-		r.Step(0, Write{ID: i + 1, Record: wal.Record{Kind: wal.Put}})
+		r.Step(ms, Write{ID: i + 1, Record: wal.Record{Kind: wal.Put}})
 	}
-	r.Step(0, Durable{Seq: 5})
+	r.Step(ms, Durable{Seq: 5})
 	for _, n := range nodes[1:] {
 		for id := range uint64(3) {
-			r.Step(0, Fetch{From: n, Life: live[n], ID: id + 1, Epoch: 1, Next: 6, LastEpoch: 1, Heard: id})
+			r.Step(ms, Fetch{From: n, Life: live[n], ID: id + 1, Epoch: 1, Next: 6, LastEpoch: 1, Heard: id})
 		}
 	}
-	r.Step(0, Applied{Seq: 5})
+	r.Step(ms, Applied{Seq: 5})
 	if s := r.Status(); s.Role != Master || s.Commit != 5 {
 		t.Fatalf("status %+v", s)
 	}
@@ -117,6 +117,99 @@ func TestRevisionsOracle(t *testing.T) {
 				v.Add(&rec)
 				all = append(all, rec)
 			}
+		}
+	}
+}
+
+// rounds lets time pass for a master and its followers, which fetch every 100 ms unless they are silent, and returns the first change that
+// the master requests, or the time at the end if it requests none.
+func rounds(r *Replica, from, to time.Duration, followers ...coord.NodeID) (*CAS, time.Duration) {
+	for now := from; now < to; now += 100 * ms {
+		as := append(r.Step(now, Contact{Me: "a1"}), r.Step(now, Tick{})...)
+		for i, n := range followers {
+			id := 10 + uint64(now/ms)
+			as = append(as, r.Step(now+time.Duration(i)*ms, Fetch{From: n, Life: coord.Incarnation(n + "1"), ID: id, Epoch: 1, Next: 6, LastEpoch: 1,
+				Heard: id - 100})...)
+		}
+		for _, a := range as {
+			if c, ok := a.(CAS); ok {
+				return &c, now
+			}
+		}
+	}
+	return nil, to
+}
+
+// TestSilentFollowerLeaves: a follower leaves the set when it has been silent for Lag and its lease has ended, and not before.
+func TestSilentFollowerLeaves(t *testing.T) {
+	r, _ := master(t, true)
+	c, at := rounds(r, 100*ms, 20*time.Second, "b")
+	if c == nil || !slices.Equal(c.State.ISR, []coord.NodeID{"a", "b"}) || at < 2*time.Second || at > 5*time.Second {
+		t.Fatalf("at %v it asks for %+v", at, c)
+	}
+	r, _ = master(t, true)
+	if c, at = rounds(r, 100*ms, 10*time.Second, "b", "c"); c != nil {
+		t.Errorf("nobody is silent; at %v it asks for %+v", at, c.State)
+	}
+}
+
+// TestUnwantedLeaves: a member that is no longer wanted leaves, once all that are wanted are in sync.
+func TestUnwantedLeaves(t *testing.T) {
+	for name, c := range map[string]struct {
+		replicas []coord.NodeID
+		want     bool
+	}{"all are there": {[]coord.NodeID{"a", "b"}, true}, "one is to come": {[]coord.NodeID{"a", "b", "d"}, false}} {
+		r, s := master(t, true)
+		rounds(r, 100*ms, 3*time.Second, "b", "c")
+		s.Replicas = c.replicas
+		as := r.Step(3*time.Second, View{Me: "a1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1", "c": "c1"},
+			Shard: coord.Shard{Version: 3, State: s}})
+		i := slices.IndexFunc(as, func(a Action) bool { _, ok := a.(CAS); return ok })
+		var got *CAS
+		if i >= 0 {
+			x := as[i].(CAS)
+			got = &x
+		} else {
+			got, _ = rounds(r, 3100*ms, 6*time.Second, "b", "c")
+		}
+		if left := got != nil && slices.Equal(got.State.ISR, []coord.NodeID{"a", "b"}); left != c.want {
+			t.Errorf("%s: c leaves: %v, want %v (%+v)", name, left, c.want, got)
+		}
+	}
+}
+
+// TestStrangerAsks: a node that should have no copy gets no reply.
+func TestStrangerAsks(t *testing.T) {
+	r, s := master(t, false)
+	as := r.Step(100*ms, View{Me: "a1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1", "z": "z1"},
+		Shard: coord.Shard{Version: 3, State: s}})
+	as = append(as, r.Step(100*ms, Fetch{From: "z", Life: "z1", ID: 1, Epoch: 1, Next: 6, LastEpoch: 1})...)
+	as = append(as, r.Step(5*time.Second, Tick{})...)
+	for _, a := range as {
+		if x, ok := a.(SendReply); ok && x.To == "z" {
+			t.Errorf("it replies %+v", x.Reply)
+		}
+	}
+}
+
+// TestLeaseWithoutCoordinator: a master without contact lends only to followers that say, in reply to its last answer, that they have none
+// either. A fetch can have been sent before that answer.
+func TestLeaseWithoutCoordinator(t *testing.T) {
+	for name, c := range map[string]struct {
+		away bool
+		late uint64 // how many answers the fetch has not seen
+		want bool
+	}{"both are cut off": {true, 0, true}, "in contact": {false, 0, false}, "sent earlier": {true, 1, false}} {
+		r, _ := master(t, false)
+		if x, _ := rounds(r, 100*ms, time.Second, "b"); x != nil {
+			t.Fatalf("%+v", x)
+		}
+		r.Step(time.Second, Contact{})
+		answered := r.peers["b"].answered
+		f := Fetch{From: "b", Life: "b1", ID: 2000, Epoch: 1, Next: 6, LastEpoch: 1, Away: c.away, Heard: answered - c.late}
+		as := append(r.Step(1100*ms, f), r.Step(1700*ms, Tick{})...)
+		if got := find[SendReply](t, as).Reply; got.Lease > 0 != c.want || got.Lease > 0 && !got.Away {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -319,3 +319,71 @@ func TestDoubtPauses(t *testing.T) {
 		t.Errorf("doubted after %v and again after %v; want a pause of at least %v", first, second, suspicionPause)
 	}
 }
+
+// TestWhoFetches: a copy follows the master as long as it is wanted or counts as in sync, and no longer.
+func TestWhoFetches(t *testing.T) {
+	for name, c := range map[string]struct {
+		isr, replicas []coord.NodeID
+		want          bool
+	}{
+		"wanted":  {[]coord.NodeID{"a"}, []coord.NodeID{"a", "b"}, true},
+		"in sync": {[]coord.NodeID{"a", "b"}, []coord.NodeID{"a"}, true},
+		"neither": {[]coord.NodeID{"a"}, []coord.NodeID{"a"}, false},
+	} {
+		r := New(Config{Me: "b"}, Meta{Epoch: 5}, extent(9, wal.Epoch{Epoch: 5, First: 1}), &Revisions{}, 9)
+		as := r.Step(time.Second, View{Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"},
+			Shard: coord.Shard{Version: 3, State: coord.State{Epoch: 5, ISR: c.isr, Leader: "a1", Replicas: c.replicas}}})
+		if got := slices.ContainsFunc(as, func(a Action) bool { _, ok := a.(SendFetch); return ok }); got != c.want {
+			t.Errorf("%s: it fetches: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestGivenUpTakesNothing: a reply that arrives after the copy was given up adds nothing to its log.
+func TestGivenUpTakesNothing(t *testing.T) {
+	r, f := follower(t, extent(9, wal.Epoch{Epoch: 5, First: 1}), 9)
+	r.Step(time.Second, Broken{Reason: "a segment of the index"})
+	none[Append](t, r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, End: 10,
+		Records: []wal.Record{{Seq: 10, Epoch: 5, Kind: wal.Put}}}))
+	if got := r.Status().End; got != 9 {
+		t.Errorf("its log ends at %d, want 9", got)
+	}
+}
+
+// TestDamagedAndContradicted: a copy that has lost records, and has others that its master lacks, is put aside, for a reason.
+func TestDamagedAndContradicted(t *testing.T) {
+	r := New(Config{Me: "b"}, Meta{Epoch: 5, Damaged: true}, extent(9, wal.Epoch{Epoch: 1, First: 1}), &Revisions{}, 4)
+	f := find[SendFetch](t, r.Step(time.Second, View{Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}, Shard: coord.Shard{
+		Version: 3, State: coord.State{Epoch: 5, ISR: []coord.NodeID{"a"}, Leader: "a1", Replicas: []coord.NodeID{"a", "b"}}}})).Fetch
+	as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Diverged, To: 6, ToEpoch: 1})
+	if m := find[Save](t, as).Meta; !m.Damaged || m.Aside == "" {
+		t.Errorf("got %+v", m)
+	}
+}
+
+// TestSameMasterAgain: when a node becomes master again in a later epoch, its followers ask anew.
+func TestSameMasterAgain(t *testing.T) {
+	r, f := follower(t, extent(9, wal.Epoch{Epoch: 5, First: 1}), 9)
+	both := []coord.NodeID{"a", "b"}
+	as := r.Step(time.Second, View{Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"},
+		Shard: coord.Shard{Version: 7, State: coord.State{Epoch: 7, ISR: both, Leader: "a1", Replicas: both}}})
+	if got := find[SendFetch](t, as).Fetch; got.Epoch != 7 || got.ID <= f.ID {
+		t.Errorf("after %+v it sent %+v", f, got)
+	}
+}
+
+// TestDefaults states what a Config leaves out.
+func TestDefaults(t *testing.T) {
+	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
+	got := [...]time.Duration{r.cfg.Lag, r.cfg.Patience, r.cfg.Wait, r.cfg.Retry}
+	if want := [...]time.Duration{2 * time.Second, 2 * time.Second, 500 * ms, 100 * ms}; got != want {
+		t.Errorf("times %v, want %v", got, want)
+	}
+	if r.cfg.FetchBytes != 4<<20 || r.cfg.MaxWaiting != 10_000 {
+		t.Errorf("limits %d bytes, %d writes", r.cfg.FetchBytes, r.cfg.MaxWaiting)
+	}
+	if r = New(Config{Me: "a", FetchBytes: 7, Lag: time.Minute}, Meta{}, wal.Extent{}, &Revisions{}, 0); r.cfg.FetchBytes != 7 ||
+		r.cfg.Lag != time.Minute {
+		t.Errorf("got %+v", r.cfg)
+	}
+}
