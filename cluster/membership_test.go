@@ -62,7 +62,7 @@ func TestNameOfAMember(t *testing.T) {
 	t.Parallel()
 	l := cluster.Layout{Members: map[coord.NodeID]cluster.Member{"a": {Boot: "x"}, "b": {Boot: "y"}, "entered": {}}}
 	v := &coord.View{Live: map[coord.NodeID]coord.Node{"a": {ID: "a", Address: "10.0.0.1:8422"}}}
-	for id, words := range map[coord.NodeID]string{"a": "live, at 10.0.0.1:8422", "b": "away", "entered": "", "new": ""} {
+	for id, words := range map[coord.NodeID]string{"a": "live, at 10.0.0.1:8422", "b": "not live", "entered": "", "new": ""} {
 		err := l.MayJoin(v, id)
 		if words == "" && err != nil || words != "" && (!errors.Is(err, concordat.ErrRefused) || !strings.Contains(err.Error(), words) ||
 			!strings.Contains(err.Error(), "cluster replace")) {
