@@ -126,7 +126,8 @@ var ruleWords = []struct {
 		if r.Rules.CommonAbove < 0 {
 			return r.line("Common wording: counted.")
 		}
-		return r.line("Common wording does not count: up to 59 consecutive words that a fifth of the documents (at least three) or more than %d documents contain. Longer wording in as many documents is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
+		return append(r.line("Common wording does not count: up to 59 consecutive words that a fifth of the documents (at least three) or more than %d documents contain. Longer wording in as many documents is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove)),
+			r.line("Set phrases do not count either: up to 59 consecutive words in at least five documents that have little else in common.")...)
 	}},
 	{"exclude_kinds", func(r *Report) (out []string) {
 		for _, k := range r.Rules.ExcludeKinds {

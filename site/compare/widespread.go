@@ -22,6 +22,7 @@ const (
 func (w *SharedWording) Settle(passages []concordat.Passage) {
 	w.support(passages)
 	w.markWidespread(passages)
+	w.markFormulas(passages)
 }
 
 // markWidespread marks short passages that mean nothing because many sources contain nearly the same text. A stretch of wording.LongWords
@@ -64,7 +65,7 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 		for x := k + 1; x < len(order) && passages[order[x]].Span.Start < p.Span.End && len(holders)+1 < least; x++ {
 			count(order[x])
 		}
-		if len(holders)+1 >= least && !w.besideMore(passages, order, k) {
+		if len(holders)+1 >= least && !w.besideMore(passages, order, k, nil) {
 			common = append(common, i)
 		}
 	}
@@ -74,12 +75,12 @@ func (w *SharedWording) markWidespread(passages []concordat.Passage) {
 }
 
 // besideMore reports whether the source of passage order[k] shares wording.LongWords words or more around it, with gaps of at most
-// patchApart words.
-func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k int) bool {
+// patchApart words. Pieces for which ignored returns true do not add to them; nil ignores none.
+func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k int, ignored func(x int) bool) bool {
 	p := passages[order[k]]
 	words, at := w.Words.Count(p.Span), p.Span
 	for x := k - 1; x >= 0 && words < wording.LongWords; x-- {
-		if q := passages[order[x]]; q.Source == p.Source && mayCount(q) {
+		if q := passages[order[x]]; q.Source == p.Source && mayCount(q) && (ignored == nil || !ignored(x)) {
 			if w.between(q.Span.End, at.Start) >= patchApart {
 				break
 			}
@@ -88,7 +89,7 @@ func (w *SharedWording) besideMore(passages []concordat.Passage, order []int, k 
 	}
 	at = p.Span
 	for x := k + 1; x < len(order) && words < wording.LongWords; x++ {
-		if q := passages[order[x]]; q.Source == p.Source && mayCount(q) {
+		if q := passages[order[x]]; q.Source == p.Source && mayCount(q) && (ignored == nil || !ignored(x)) {
 			if w.between(at.End, q.Span.Start) >= patchApart {
 				break
 			}
