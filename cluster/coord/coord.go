@@ -78,7 +78,7 @@ func (s State) Equal(t State) bool {
 const MaxCopies = 64
 
 // Validate returns an error that wraps concordat.ErrInvalid if s is not a valid state: ISR and Replicas must be nonempty, lists must not
-// contain duplicates, and Hold must be a subset of ISR.
+// contain duplicates, Hold must be a subset of ISR, and Forced must not be above Epoch.
 func (s State) Validate() error {
 	for _, l := range [][]NodeID{s.ISR, s.Hold, s.Replicas} {
 		if len(l) > MaxCopies {
@@ -89,6 +89,9 @@ func (s State) Validate() error {
 				return fmt.Errorf("node name %q is empty or listed twice: %w", n, concordat.ErrInvalid)
 			}
 		}
+	}
+	if s.Forced > s.Epoch {
+		return fmt.Errorf("epoch %d is said to be forced, but the shard has reached only epoch %d: %w", s.Forced, s.Epoch, concordat.ErrInvalid)
 	}
 	if len(s.ISR) == 0 || len(s.Replicas) == 0 {
 		return fmt.Errorf("the shard has no copies: %w", concordat.ErrInvalid)

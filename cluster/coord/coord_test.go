@@ -31,6 +31,8 @@ func TestValidate(t *testing.T) {
 		"no copy in sync":    {coord.State{Replicas: nodes(1)}, false},
 		"no replica":         {coord.State{ISR: nodes(1)}, false},
 		"nothing":            {coord.State{}, false},
+		"forced":             {coord.State{Epoch: 3, Forced: 3, ISR: nodes(1), Replicas: nodes(1)}, true},
+		"forced later":       {coord.State{Epoch: 3, Forced: 4, ISR: nodes(1), Replicas: nodes(1)}, false},
 		"hold out of sync":   {coord.State{ISR: nodes(1), Hold: []coord.NodeID{"other"}, Replicas: nodes(1)}, false},
 		"second out of sync": {coord.State{ISR: nodes(2), Hold: nodes(3)[1:], Replicas: nodes(2)}, false},
 		"too many in sync":   {coord.State{ISR: nodes(coord.MaxCopies + 1), Replicas: nodes(1)}, false},
