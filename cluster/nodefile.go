@@ -30,7 +30,7 @@ func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
 	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
 		return nil
 	}
-	return fmt.Errorf("node %s is already running at %s, and %s is a copy of that node's folder, or was moved while the node was running: stop one of the two; a node that has just been moved can start when its previous session has ended: %w",
+	return fmt.Errorf("node %s is already running at %s, and %s is either a copy of that node's folder or was itself moved while the node was running: stop one of the two nodes; a node that has just been moved can start once its previous session has ended: %w",
 		n.o.Node.ID, other.Address, n.o.Dir, concordat.ErrRefused)
 }
 

@@ -235,8 +235,8 @@ func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
 	if n := max(lasting(c.signing, now), lasting(c.tls, now)); n > maxRotating {
-		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, so the card has no room for new keys; an old key expires %d "+
-			"days after it was replaced", ErrFormat, n, SigningOverlap/(24*time.Hour))
+		return nil, fmt.Errorf("rotate: %w: %d keys have not expired yet, so the card has no room for new keys; old keys expire %d "+
+			"days after they are replaced", ErrFormat, n, SigningOverlap/(24*time.Hour))
 	}
 	c.signing = curtail(c.signing, start, SigningOverlap, func(k *signingKey, to time.Time) { k.to = to })
 	c.tls = curtail(c.tls, start, TLSOverlap, func(k *tlsKey, to time.Time) { k.to = to })

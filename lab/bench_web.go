@@ -45,7 +45,7 @@ each person follows a check. Only the server's processor time is measured, inclu
 	f.StringVar(&program, "program", "", "concordat program to run as the server (default: next to this program, otherwise in PATH)")
 	f.IntVar(&officers, "officers", 100, "number of people who request pages at the same time")
 	f.IntVar(&o.Documents, "documents", 200, "number of documents in the library")
-	f.IntVar(&o.Sentences, "sentences", 200, "number of sentences, of 21 words each, in each document and submission")
+	f.IntVar(&o.Sentences, "sentences", 200, "number of 21-word sentences in each document and submission")
 	f.IntVar(&o.Checks, "checks", 60, "number of checks completed before the measurement begins")
 	f.IntVar(&o.Rounds, "rounds", 10, "number of times that each person requests each page")
 	f.IntVar(&o.Uploaders, "uploaders", 20, "number of people who submit files at the same time")

@@ -64,7 +64,7 @@ is skipped. The exit status is 1 if a figure misses its bounds.`,
 			"(repeatable; default: all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
 		"way of comparing innocent documents, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside, reworded-2 or sources (repeatable; default: all)")
-	c.Flags().IntVar(&o.Every, "every", 1, "use only one in N of the texts that are not sources, which is faster but makes the task easier")
+	c.Flags().IntVar(&o.Every, "every", 1, "use only one in every N texts that are not sources, which is faster but makes the task easier")
 	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder to verify leads, such as http://127.0.0.1:8080/v1")
 	c.Flags().BoolVar(&o.EncoderIndex, "encoder-index", false, "also find documents by the encoder's vectors, as with meaning.index: encoder")
 	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "name of the encoder's model")

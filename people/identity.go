@@ -32,7 +32,7 @@ func (r *Registry) Recognize(ctx context.Context, p Person, account string, upda
 		case a.Disabled:
 			return fmt.Errorf("%w: account %s is disabled", concordat.ErrRefused, a.Name)
 		case update && p.Role == "":
-			return fmt.Errorf("%w: the provider gives no role for account %s", concordat.ErrRefused, a.Name)
+			return fmt.Errorf("%w: the provider did not return a role for account %s", concordat.ErrRefused, a.Name)
 		case update && p.Role != a.Role:
 			a.Role = p.Role
 			if err := tx.People.UpdateAccount(ctx, a); err != nil {

@@ -158,7 +158,7 @@ func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int6
 		at += int64(len(chunk))
 	}
 	if at != n {
-		return false, fmt.Errorf("fingerprints were removed during the join: %d remain of %d", at, n)
+		return false, fmt.Errorf("fingerprints were removed during the join: %d of %d remain", at, n)
 	}
 	return true, nil
 }

@@ -189,7 +189,7 @@ func jobs(dir string) (string, error) {
 		}
 	}
 	if n != 7 {
-		return "", fmt.Errorf("found %d jobs, want 3 and 4", n)
+		return "", fmt.Errorf("found %d jobs, want jobs 3 and 4", n)
 	}
 	return fmt.Sprintf("%s; its %d jobs are indexed jobs of the Kubernetes API", said, n), nil
 }

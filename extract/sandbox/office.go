@@ -45,7 +45,7 @@ type OfficeOptions struct {
 // Errors explaining why there is no Office.
 var (
 	ErrNoOffice   = errors.New("LibreOffice is not installed")
-	ErrUnconfined = errors.New("this system cannot confine LibreOffice, which needs Linux 5.13 with Landlock and seccomp")
+	ErrUnconfined = errors.New("this system cannot confine LibreOffice: confinement requires Linux 5.13 or later with Landlock and seccomp")
 )
 
 // officeFilters maps file extensions to LibreOffice's own readers; a file is read in the format of its extension or not at all.

@@ -289,7 +289,7 @@ func WriteReliability(w io.Writer, all []ObservedDocument) error {
 		{"by the encoder", byEncoder, allLanguages}} {
 		r := CrossValidated(of.all, of.pairs)
 		_, passages, documents := examples(of.all, of.pairs)
-		fmt.Fprintf(&b, "%s: %d passages, %d documents; Brier score %.3f, of the mean rate %.3f\n\n",
+		fmt.Fprintf(&b, "%s: %d passages, %d documents; Brier score %.3f (%.3f for a constant forecast of the mean rate)\n\n",
 			of.name, passages, documents, r.Brier, r.Guess)
 		b.WriteString("| likelihood | said, mean | seen | right | others |\n|---|---|---|---|---|\n")
 		for _, x := range r.Rows {

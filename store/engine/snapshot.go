@@ -30,7 +30,7 @@ type frozen interface {
 // concordat.ErrInvalid if the engine has its own means of copying.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
-		return nil, db.Fail(fmt.Errorf("%w: this kind of database must be backed up with the tools of the database server", concordat.ErrInvalid), "take a snapshot")
+		return nil, db.Fail(fmt.Errorf("%w: this kind of database must be backed up with the database server's own tools", concordat.ErrInvalid), "take a snapshot")
 	}
 	var state frozen
 	if err := db.retry(ctx, func() (err error) { state, err = db.d.freeze(ctx, db.reader); return err }); err != nil {

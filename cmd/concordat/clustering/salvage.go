@@ -78,7 +78,7 @@ that concordat cluster status names.`,
 			return nil
 		}}
 	c.Flags().BoolVar(&dry, "dry-run", false, "only count the documents that would be added")
-	c.Flags().BoolVar(&remove, "remove", false, "delete the copies that were put aside, once everything is added")
+	c.Flags().BoolVar(&remove, "remove", false, "delete the copies that were put aside once everything has been added")
 	c.Flags().StringVar(&export, "export", "", "write every document of the copies to `FILE`, which must not exist, before adding any")
 	return c
 }

@@ -66,7 +66,7 @@ the settings still have that version.`,
 		},
 	}
 	c.Flags().StringSliceVar(&unset, "unset", nil, "keys, or libraries as library/NAME, to remove")
-	c.Flags().StringToStringVar(&policies, "policy", nil, "read the policy of a library from a JSON file, as LIBRARY=FILE (- for standard input)")
+	c.Flags().StringToStringVar(&policies, "policy", nil, "LIBRARY=FILE: read the policy of the library from a JSON file (- for standard input)")
 	c.Flags().Int64Var(&version, "if-version", 0, "make the changes only if the settings have this version")
 	return c
 }

@@ -407,7 +407,7 @@ func parsePrint(line string) (uint64, error) {
 	word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
 	b, err := hex.DecodeString(word)
 	if err != nil || len(b) != 8 {
-		return 0, fmt.Errorf("%q is not a print: want 16 hexadecimal digits", word)
+		return 0, fmt.Errorf("%q is not a fingerprint: want 16 hexadecimal digits", word)
 	}
 	return strconv.ParseUint(word, 16, 64)
 }

@@ -64,7 +64,7 @@ them are near copies of the first ones, in reverse order, and differ from them i
 	c.Flags().IntVar(&random, "random", 0, "write this many pseudo-random prints instead")
 	c.Flags().IntVar(&plant, "plant", 0, "plant this many near copies among the --random prints")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed for --random")
-	c.Flags().IntVar(&memory, "memory", 1024, "memory for counting features in MiB")
+	c.Flags().IntVar(&memory, "memory", 1024, "memory for counting features, in MiB")
 	return c
 }
 

@@ -149,7 +149,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.out, "out", "", "folder for a page with pictures, tables (CSV, JSON lines) and the removal list")
 	fl.StringVar(&f.dates, "dates", "", "file with a line DOCUMENT TAB DATE for each document, with dates such as 2019-05 (default: the date on which it was added)")
 	fl.StringVar(&f.keep, "keep", keepOldest, "which of several similar documents to leave off the removal list: oldest, newest, longest or central")
-	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "list a document for removal if its resemblance to a kept document is at least this")
+	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "list a document for removal if its resemblance to a kept document is at least this value")
 	fl.StringArrayVar(&f.Partners, "partner", nil,
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose stated to partners, such as thesis")
@@ -162,7 +162,7 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "number of values in a sketch, 8 bytes each")
 	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in this many shingles, instead of a fixed number (--sketch)")
 	fl.IntVar(&f.Shingle.Super, "super", 0, "find candidates by super-shingles of this many values: faster, but finds only high resemblance")
-	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, to compare in short texts "+
+	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters or words to compare in short texts "+
 		"(default: 1,2 for words and for Chinese or Japanese text, otherwise 2,3)")
 	fl.BoolVar(&f.Short.Words, "words", false, "compare short texts by runs of words instead of letters")
 	fl.StringVar(&f.Short.Measure, "measure", "jaccard", "similarity of short texts: jaccard, cosine or edit")
