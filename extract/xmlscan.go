@@ -91,7 +91,7 @@ func (x *xmlScan) aside(rest string) error {
 		x.at += 4
 		end = "--"
 	case strings.HasPrefix(rest, "<!-"), strings.HasPrefix(rest, "<!["):
-		return errors.New("expected a comment or a CDATA section after <!")
+		return errors.New("expected a comment or a CDATA section after \"<!\"")
 	default:
 		x.at += 2
 		return x.docType()

