@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -256,7 +255,7 @@ func (l *Log) mend(s *segment, bad *CorruptError) error {
 // was never acknowledged. header is the length of the segment's header.
 func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint64, error) {
 	b, err := os.ReadFile(s.path)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil {
 		return 0, err
 	}
 	if bad.Offset == 0 {

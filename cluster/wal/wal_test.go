@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -279,5 +281,14 @@ func TestLimits(t *testing.T) {
 	must(t, err)
 	if d := cmp.Diff(want, sent); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestIsDiskFull: writes fail for want of space also where a quota is exhausted.
+func TestIsDiskFull(t *testing.T) {
+	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		if got := isDiskFull(&fs.PathError{Op: "write", Path: "log", Err: err}); got != want {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
 	}
 }
