@@ -121,7 +121,7 @@ func TestVerifyReport(t *testing.T) {
 		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "the signature does not match the card of the signing site"},
 		"whose answer it is":     {string(north.site), string(south.site), all, "the signature does not match the card of the signing site"},
 		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "list no key that was valid at the time of signing"},
-		"partner's card missing": {"", "", []string{own.card, south.card}, "of site " + string(north.site)},
+		"partner's card missing": {"", "", []string{own.card, south.card}, "from site " + string(north.site)},
 		"own card missing": {"", "", []string{north.card, south.card}, "manifest of site " + string(own.site) +
 			": no card is available for the signing site"},
 	} {
