@@ -41,7 +41,7 @@ func TestHealthz(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ask(http.StatusServiceUnavailable, "is not responding")
+	ask(http.StatusServiceUnavailable, "does not answer")
 }
 
 // TestReadyz: /readyz fails until checks are accepted, and when there is no disk space; /healthz is not affected by either.

@@ -97,7 +97,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
 	}
-	if _, err := get(t, c, s.URL+"/loop", fetch.Want{}); err == nil || !strings.Contains(err.Error(), "redirections") {
+	if _, err := get(t, c, s.URL+"/loop", fetch.Want{}); err == nil || !strings.Contains(err.Error(), "redirects") {
 		t.Errorf("a loop: %v", err)
 	}
 }
