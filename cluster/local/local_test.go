@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -96,5 +97,47 @@ func TestCorrupt(t *testing.T) {
 		if _, err := local.Open(path); !errors.Is(err, concordat.ErrCorrupt) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// TestFolderGone: without its folder, the coordinator changes nothing and lets no one in, and a call whose context has ended does nothing.
+func TestFolderGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "coordinator")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h, err := local.Open(filepath.Join(dir, "cluster.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Join("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := []coord.NodeID{"a"}
+	st := coord.State{ISR: only, Replicas: only}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := s.Create(ended, map[concordat.ShardID]coord.State{"00": st}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the context ended: got %v", err)
+	}
+	if err := s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": st}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	st.Epoch = 7
+	if _, err := s.CAS(t.Context(), "00", 0, st, ""); !errors.Is(err, coord.ErrUnknown) {
+		t.Errorf("a change that cannot be stored: got %v, want %v", err, coord.ErrUnknown)
+	}
+	if got, err := s.Read(t.Context(), "00"); err != nil || got.Version != 0 || got.Epoch != 0 {
+		t.Errorf("afterwards: got %+v, %v", got, err)
+	}
+	if _, err := h.Join("b"); !errors.Is(err, coord.ErrUnknown) {
+		t.Errorf("a session that cannot be stored: got %v, want %v", err, coord.ErrUnknown)
+	}
+	if err := h.Expire("a"); !errors.Is(err, coord.ErrUnknown) {
+		t.Errorf("an incarnation that cannot be stored: got %v, want %v", err, coord.ErrUnknown)
 	}
 }
