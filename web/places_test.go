@@ -202,7 +202,7 @@ func TestDeadEnds(t *testing.T) {
 	p.Wants(p.Post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"},
 		"again": {"a good long secret"}}), "has been used or has expired")
 	olga := d.SignedIn(t, "olga", store.RoleOfficer)
-	olga.Wants(olga.Post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "your input is still there")
+	olga.Wants(olga.Post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "to change your input; it is still there")
 }
 
 // TestStatic: a browser that has a file asks whether it has changed; folders are not listed.

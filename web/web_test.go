@@ -90,7 +90,7 @@ func TestQueueIsExplained(t *testing.T) {
 		t.Fatal(tasks, err)
 	}
 	last := "/checks/" + string(tasks[0].ID)
-	if page := p.Get(last, http.StatusOK); !strings.Contains(page, "Number 2 in the queue; 0 being checked now.") {
+	if page := p.Get(last, http.StatusOK); !strings.Contains(page, "Number 2 in the queue; checks now running: 0.") {
 		t.Errorf("no position in\n%s", page)
 	}
 	if page := p.Post(last+"/cancel", http.StatusOK, nil); !strings.Contains(page, "Cancelled by ada") {

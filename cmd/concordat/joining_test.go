@@ -167,7 +167,7 @@ func TestJoiningByPages(t *testing.T) {
 	if page := north.get(list); strings.Contains(page, "Make an invitation") || !strings.Contains(page, "The address where partners reach") {
 		t.Errorf("the guide begins with the address:\n%s", page)
 	}
-	north.refused(list, "First enter the address where partners reach it", "action", "invite")
+	north.refused(list, "First enter the address where they can reach it", "action", "invite")
 	north.refused(list, "Partners cannot use that address", "action", "address", "address", "http://north.example", "listen", ":0")
 	north.refused(list, "cannot listen there", "action", "address", "address", "north.example:8421", "listen", "192.0.2.1:8421")
 	for _, n := range []*newcomer{north, south} {
@@ -193,7 +193,7 @@ func TestJoiningByPages(t *testing.T) {
 		t.Errorf("no badge:\n%s", page)
 	}
 	toSouth := partnerLink.FindString(north.get(list))
-	north.does(toSouth, "The site answers at its address", "action", "reach")
+	north.does(toSouth, "The site responds at its address", "action", "reach")
 	if page := north.get(toSouth); !strings.Contains(page, "<strong>"+words[1]+"</strong>") || !strings.Contains(page, "University of south") {
 		t.Fatalf("the words of the north are not %q:\n%s", words[1], page)
 	}
@@ -210,7 +210,7 @@ func TestJoiningByPages(t *testing.T) {
 
 func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSouth string) {
 	t.Helper()
-	north.refused("/admin/partners", "cannot be the name of a federation", "action", "federation", "federation", "No Name/")
+	north.refused("/admin/partners", "not a valid federation name", "action", "federation", "federation", "No Name/")
 	north.does("/admin/partners", "led by this site", "action", "federation", "federation", "health")
 	north.refused("/admin/partners", "already in a federation of that name", "action", "federation", "federation", "health")
 	south.refused(toNorth, "has not made this site a member yet", "action", "join", "federation", "health")

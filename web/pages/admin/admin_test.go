@@ -36,7 +36,7 @@ func TestAdministration(t *testing.T) {
 		"/admin/schemes":  {"natural@0123456789abcdef", "1 of 2 documents", "health"},
 		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
 		"/admin/partners": {"South &lt;Site&gt;", "Compare the six words"},
-		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
+		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library at this site is open to this partner",
 			"suspiciously many variants of the same sentences", "its audit log was rewritten", "no longer shared", "an impossible answer",
 			"more messages than this site can handle", "keep finding the same document", "began an epoch too soon", "peer revoke"},
 		"/admin/audit": {"The latest entry is number"},
