@@ -169,7 +169,7 @@ func TestJoiningByPages(t *testing.T) {
 	}
 	north.refused(list, "First enter the address where they can reach it", "action", "invite")
 	north.refused(list, "Partners cannot use that address", "action", "address", "address", "http://north.example", "listen", ":0")
-	north.refused(list, "cannot listen there", "action", "address", "address", "north.example:8421", "listen", "192.0.2.1:8421")
+	north.refused(list, "cannot listen on that address", "action", "address", "address", "north.example:8421", "listen", "192.0.2.1:8421")
 	for _, n := range []*newcomer{north, south} {
 		at := freeAddress(t)
 		n.does(list, "listens for partners at "+at, "action", "address", "address", at, "listen", at)
@@ -212,8 +212,8 @@ func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSout
 	t.Helper()
 	north.refused("/admin/partners", "not a valid federation name", "action", "federation", "federation", "No Name/")
 	north.does("/admin/partners", "led by this site", "action", "federation", "federation", "health")
-	north.refused("/admin/partners", "already in a federation of that name", "action", "federation", "federation", "health")
-	south.refused(toNorth, "has not made this site a member yet", "action", "join", "federation", "health")
+	north.refused("/admin/partners", "already in a federation with that name", "action", "federation", "federation", "health")
+	south.refused(toNorth, "has not yet made this site a member", "action", "join", "federation", "health")
 	north.does(toSouth, "<strong>health</strong>", "action", "member", "federation", "health")
 	page := south.does(toNorth, "<strong>health</strong>: led by University of north", "action", "join", "federation", "health")
 	if !strings.Contains(page, "Documents: sentences, title, author") || !strings.Contains(page, "thesis") {
