@@ -240,13 +240,13 @@ func TestPublic(t *testing.T) {
 	anybody.Post("/register", http.StatusConflict, url.Values{"name": {"bo@example.org"}})
 	eve := join("eve")
 	page := anybody.Post("/register", http.StatusTooManyRequests, url.Values{"name": {"more"}})
-	if !strings.Contains(page, "new accounts in 24 hours: 0 of 3 left; this will fit again at 2") {
+	if !strings.Contains(page, "new accounts in 24 hours: 0 of 3 left; try again at 2") {
 		t.Errorf("the quota is not explained:\n%s", page)
 	}
 
 	bo.Upload(http.StatusForbidden, url.Values{"partner": {"SOUTH"}}, "one.txt", "one")
 	bo.Upload(http.StatusOK, nil, "one.txt", "one", "two.txt", "two")
-	if page := bo.Upload(http.StatusTooManyRequests, nil, "three.txt", "three"); !strings.Contains(page, "limit of waiting checks") {
+	if page := bo.Upload(http.StatusTooManyRequests, nil, "three.txt", "three"); !strings.Contains(page, "limit on waiting checks") {
 		t.Errorf("open checks are not explained:\n%s", page)
 	}
 	eve.Upload(http.StatusOK, nil, "one.txt", "one")
@@ -258,7 +258,7 @@ func TestPublic(t *testing.T) {
 	cancelAll(t, d)
 	// This address has submitted four documents, so the other account's quota does not help.
 	page = bo.Upload(http.StatusTooManyRequests, nil, "three.txt", "three")
-	if !strings.Contains(page, "documents in 24 hours: 0 of 4 left; this will fit again at 2") {
+	if !strings.Contains(page, "documents in 24 hours: 0 of 4 left; try again at 2") {
 		t.Errorf("the quota is not explained:\n%s", page)
 	}
 	prog := bo.Program("check")
@@ -299,7 +299,7 @@ func TestCharacters(t *testing.T) {
 	p.Upload(http.StatusOK, nil, "two.txt", webtest.Folios)
 	ids := d.Await(t)
 	if page := p.Get("/checks/"+string(ids["two.txt"]), http.StatusOK); !strings.Contains(page,
-		"Quota of characters in 24 hours: 56 of 200 left; this will fit again at 2") {
+		"Quota of characters in 24 hours: 56 of 200 left; try again at 2") {
 		t.Errorf("no words about the quota:\n%s", page)
 	}
 }

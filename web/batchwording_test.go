@@ -39,7 +39,7 @@ func TestBatchWordingPages(t *testing.T) {
 	officer.Post(path+"/wording/1", http.StatusBadRequest, url.Values{"action": {"count-wording"}})
 	officer.Post(path+"/wording/1", http.StatusOK, url.Values{"action": {"count-wording"}, "comment": {"it was written by one of them"}})
 	officer.Wants(officer.Get(path, http.StatusOK), "wording counts", "it was written by one of them")
-	officer.Wants(officer.Get("/checks/"+b.ID+"-1", http.StatusOK), "counts shared wording:", "it was written by one of them")
+	officer.Wants(officer.Get("/checks/"+b.ID+"-1", http.StatusOK), "counted shared wording:", "it was written by one of them")
 
 	program := officer.Program("read", "check")
 	var got struct{ Wording []batch.WordingLine }
@@ -50,5 +50,5 @@ func TestBatchWordingPages(t *testing.T) {
 	}
 	program.JSON("PUT", "/api/v1"+path+"/wording/1", `{"count":true}`, http.StatusBadRequest, nil)
 	program.JSON("PUT", "/api/v1"+path+"/wording/1", `{"count":false}`, http.StatusOK, nil)
-	officer.Wants(officer.Get("/checks/"+b.ID+"-1", http.StatusOK), "no longer counts shared wording:")
+	officer.Wants(officer.Get("/checks/"+b.ID+"-1", http.StatusOK), "stopped counting shared wording:")
 }

@@ -72,7 +72,7 @@ func TestCountWording(t *testing.T) {
 	if !strings.Contains(page, `value="uncount-wording"`) {
 		t.Errorf("nothing to take it back by, in\n%s", page)
 	}
-	if log := ada.Get("/checks/one", http.StatusOK); !strings.Contains(log, "counts shared wording:") ||
+	if log := ada.Get("/checks/one", http.StatusOK); !strings.Contains(log, "counted shared wording:") ||
 		!strings.Contains(log, "it is her own question") {
 		t.Errorf("no log in\n%s", log)
 	}

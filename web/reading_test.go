@@ -205,7 +205,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	if !strings.Contains(page, "Common wording: counted.") || !strings.Contains(page, "Citation markers: excluded.") {
 		t.Errorf("rules in\n%s", page)
 	}
-	if !strings.Contains(page, "Log of changes (10)") || !strings.Contains(page, "excluded source") {
+	if !strings.Contains(page, "Change log (10)") || !strings.Contains(page, "excluded source") {
 		t.Errorf("no log in\n%s", page)
 	}
 }
@@ -228,7 +228,7 @@ func TestVerdictGoesStale(t *testing.T) {
 		t.Errorf("not stale:\n%s", page)
 	}
 	if page := bo.Post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}}); !strings.Contains(page,
-		"It must be given again first") {
+		"so a new verdict is needed first") {
 		t.Errorf("it does not say why:\n%s", page)
 	}
 	rules("0")

@@ -83,7 +83,7 @@ func TestPurposes(t *testing.T) {
 		status           int
 	}{{"SOUTH", "", 400}, {"SOUTH", "grant", 200}, {"SOUTH/theses", "grant", 400}, {"SOUTH/theses", "thesis", 200}, {"WEST", "", 200}} {
 		got := olga.Upload(c.status, url.Values{"partner": {c.partner}, "purpose": {c.purpose}}, "essay.txt", webtest.Folios)
-		if c.status == 400 && !strings.Contains(got, "opens nothing for this purpose") {
+		if c.status == 400 && !strings.Contains(got, "is open for this purpose") {
 			t.Errorf("%s for %q is refused without the reason", c.partner, c.purpose)
 		}
 	}

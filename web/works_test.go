@@ -82,7 +82,7 @@ func TestOwnWorkProposed(t *testing.T) {
 	}
 	page := rules("dismiss-own-work")
 	shows(page, false)
-	if !strings.Contains(page, "not the author’s earlier work, although proposed") || strings.Contains(page, "given on other figures") {
+	if !strings.Contains(page, "dismissed as the author’s earlier work:") || strings.Contains(page, "given on other figures") {
 		t.Errorf("dismissed:\n%s", page)
 	}
 	shows(ada.Post(at+"/rules", http.StatusOK, url.Values{"action": {"undo"}}), true)

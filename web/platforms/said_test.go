@@ -26,7 +26,7 @@ func TestCourseSays(t *testing.T) {
 	for _, part := range []string{`name="text"`, `name="file"; filename="a.txt"`} {
 		r := teacher.Request(http.MethodPost, "/lti/checks", strings.NewReader("--b\r\nContent-Disposition: form-data; "+part+"\r\n\r\nno end"))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-		if page := teacher.Send(r, http.StatusBadRequest); !strings.Contains(page, "The form did not arrive completely") {
+		if page := teacher.Send(r, http.StatusBadRequest); !strings.Contains(page, "Only part of the form arrived") {
 			t.Errorf("a form that ends within the part %s:\n%s", part, page)
 		}
 	}

@@ -56,7 +56,7 @@ func TestSubmissionsMeet(t *testing.T) {
 	olga.Wants(olga.Post(path, http.StatusOK, add), "added the submission to the library", `value="remove"`)
 	d.Await(t)
 	olga.Wants(olga.Get("/checks/"+string(first), http.StatusOK), "In library", `href="/libraries/submissions"`,
-		"Its document in the library submissions is kept")
+		"The copy in the library submissions is kept")
 	olga.Wants(olga.Get("/libraries/submissions", http.StatusOK), name, "first essay")
 	olga.Post(path, http.StatusOK, add) // adds it only once
 	second = d.CheckedBy(t, sue, "second essay", essay)

@@ -101,7 +101,7 @@ func TestFailuresFirst(t *testing.T) {
 		"broken.bad", "x", "x\u202egnp.txt", "override "+webtest.Folios)
 	d.Await(t)
 	page := olga.Get("/libraries/theses", http.StatusOK)
-	olga.Wants(page, "3 added, <strong", "1 failed", "broken.bad", "The file is damaged", "Retry all that failed", "same text as",
+	olga.Wants(page, "3 added, <strong", "1 failed", "broken.bad", "The file is damaged", "Retry all failed additions", "same text as",
 		"x\ufffdgnp.txt")
 	if strings.Contains(page, "\u202e") {
 		t.Error("a name turns the order of letters")
@@ -192,7 +192,7 @@ func TestLibraryNames(t *testing.T) {
 	ada := d.SignedIn(t, "ada", store.RoleAdministrator)
 	for _, name := range []string{"My Théses 2024!", "a/b", "..", "a b", ""} {
 		page := ada.Post("/libraries", http.StatusBadRequest, url.Values{"name": {name}, "title": {"My Théses 2024!"}})
-		ada.Wants(page, "letters and digits, hyphens, dots and underscores", `value="My Théses 2024!"`)
+		ada.Wants(page, "letters, digits, hyphens, dots and underscores", `value="My Théses 2024!"`)
 	}
 	page := ada.Post("/libraries", http.StatusOK, url.Values{"name": {"theses-2024"}, "title": {"My Théses 2024!"}})
 	ada.Wants(page, "<h1>My Théses 2024!")
