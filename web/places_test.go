@@ -167,7 +167,7 @@ func TestChecksAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	olga.Wants(olga.Get("/libraries/theses/additions", 200), "shelf.txt")
-	olga.Wants(olga.Get("/libraries/theses", 200), "1 still to be read")
+	olga.Wants(olga.Get("/libraries/theses", 200), "1 yet to be read")
 	page := olga.Get("/checks", 200)
 	olga.Wants(page, "essay.txt")
 	if strings.Contains(page, "shelf.txt") {

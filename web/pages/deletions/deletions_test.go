@@ -31,7 +31,7 @@ func TestDelete(t *testing.T) {
 	text := adam.Post("/deletions", http.StatusOK, url.Values{"library": {"theses"}, "document": {"folios.txt"},
 		"reason": {"the author <b>asks</b>"}})
 	receipts := regexp.MustCompile(`/deletions/([a-z2-7]+)"`).FindAllStringSubmatch(text, -1)
-	if len(receipts) != 2 || strings.Contains(text, "<b>asks") || !strings.Contains(text, "the bytes are gone") {
+	if len(receipts) != 2 || strings.Contains(text, "<b>asks") || !strings.Contains(text, "bytes removed from disk") {
 		t.Fatalf("deletions:\n%s", text)
 	}
 	axel := d.SignedIn(t, "axel", store.RoleAuditor)
