@@ -73,7 +73,7 @@ func (r *Report) ReviewWords() []string {
 		out = append(out, l.Say("No second person has signed it off yet."))
 	}
 	if v.Stale {
-		out = append(out, l.Say("The rules have changed since this verdict, which was based on other figures."))
+		out = append(out, l.Say("The rules have changed since this verdict, which was based on different figures."))
 	}
 	return out
 }

@@ -44,7 +44,7 @@ func TestSaid(t *testing.T) {
 	says(r, "No second person has signed it off yet.", true)
 	r.Review.Stale, r.Review.Signed = true, []report.SignedOff{{By: "otto", At: day}}
 	says(r, "Signed off by otto on 2026-05-06 07:08 UTC.", true)
-	says(r, "The rules have changed since this verdict, which was based on other figures.", true)
+	says(r, "The rules have changed since this verdict, which was based on different figures.", true)
 	says(r, "No second person has signed it off yet.", false)
 
 	r.Statements = []concordat.Statement{{Site: "NORTH", Kind: "answer", KeyEpoch: 3, At: day},
