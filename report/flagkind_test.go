@@ -50,8 +50,8 @@ func TestFlagKinds(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for flag, want := range map[concordat.Flag]string{
-		{Code: "leads_end", Count: 2712}:  "Leads end before the text does: 2,712 sentences",
-		{Code: "long_sources", Count: 3}:  "Long sources not searched to their end: 3 documents",
+		{Code: "leads_end", Count: 2712}:  "Leads stop before the end of the text: 2,712 sentences",
+		{Code: "long_sources", Count: 3}:  "Long sources not searched to the end: 3 documents",
 		{Code: "unknown_code", Count: 3}:  "Unknown code: 3 times",
 		{Code: "lead_language", Count: 1}: "Leads not measured in this language"} {
 		f := flagged(text, nil)

@@ -30,7 +30,7 @@ type Request struct {
 	Asked     time.Time            `json:"asked"`
 	Decided   time.Time            `json:"decided,omitzero"`
 	Until     time.Time            `json:"until,omitzero" doc:"When the request expires, or the grant ends"`
-	Passages  []string             `json:"passages,omitempty" doc:"Passages of this site's document; only when a single request is read"`
+	Passages  []string             `json:"passages,omitempty" doc:"Passages from this site's document; only when a single request is read"`
 }
 
 // OfRequest returns a request without its passages. The other arguments are the partner's name, the title of this site's document, the

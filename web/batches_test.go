@@ -363,7 +363,7 @@ func TestBatchRules(t *testing.T) {
 		}
 	}
 	officer.Wants(officer.Get("/batches/"+id+"/pairs/1/2?format=html", http.StatusOK), "Nothing that counts")
-	officer.Wants(officer.Get("/batches/"+id+"/pairs/1/2", http.StatusOK), "Nothing in common that counts", "lighthouse keeper")
+	officer.Wants(officer.Get("/batches/"+id+"/pairs/1/2", http.StatusOK), "nothing in common that counts", "lighthouse keeper")
 	officer.Wants(officer.Get("/checks/"+id+"-1/report?format=csv", http.StatusOK), `,"no","quote",`)
 }
 

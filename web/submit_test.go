@@ -179,8 +179,8 @@ func TestCauses(t *testing.T) {
 		fault bool // a fault of the site
 	}{
 		{store.Cause{Code: "encrypted", Detail: "it wants a password", Advice: "remove the password and submit it again"},
-			"The file is encrypted: it wants a password. Remove the password and submit it again.", false},
-		{store.Cause{Code: "no_text_layer", Advice: "run OCR"}, "The pages are pictures without text. Run character", false},
+			"The file is encrypted: it wants a password. Remove the password and submit the file again.", false},
+		{store.Cause{Code: "no_text_layer", Advice: "run OCR"}, "The pages are images without text. Run character", false},
 		{store.Cause{Code: store.CauseLimit, Detail: "unpacked size: 600 MiB",
 			Advice: "raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it"},
 			"ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.", false},
@@ -193,7 +193,7 @@ func TestCauses(t *testing.T) {
 		{store.Cause{Code: store.CauseSplit, Numbers: []int{3}}, "3 checks", true},
 		{store.Cause{Code: store.CauseAdded, Numbers: []int{1, 2, 0, 4}}, "1 new, 2 replaced, 0 unchanged; 4 could not", true},
 		{store.Cause{Code: store.CauseUnread, Numbers: []int{1, 6}}, "1 of 6 documents could not be read.", true},
-		{store.Cause{Code: store.CauseGivenUp, Numbers: []int{3}}, "The check was abandoned after 3 attempts that ended without a result. It crashed",
+		{store.Cause{Code: store.CauseGivenUp, Numbers: []int{3}}, "abandoned after 3 attempts that ended without a result. The program crashed",
 			true},
 		{store.Cause{Code: store.CauseFault, Detail: "the program failed"}, "Tell the administrator", true},
 		{store.Cause{Code: store.CauseCrashed}, "crashed the program", true},

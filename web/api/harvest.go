@@ -66,7 +66,7 @@ type addHarvestInput struct {
 		Library   concordat.LibraryID `json:"library" minLength:"1" maxLength:"2000"`
 		Set       string              `json:"set,omitempty" maxLength:"300" pattern:"^[A-Za-z0-9\\-_.!~*'():]*$"`
 		Format    string              `json:"format,omitempty" maxLength:"300" pattern:"^[A-Za-z0-9\\-_.!~*'():]*$"`
-		Every     int                 `json:"every,omitempty" minimum:"0" maximum:"8760" doc:"Hours between two runs; 0: only on request"`
+		Every     int                 `json:"every,omitempty" minimum:"0" maximum:"8760" doc:"Hours between runs; 0: only on request"`
 		Withdrawn string              `json:"withdrawn,omitempty" enum:"delete,keep" doc:"What happens to documents that the source withdraws; absent: delete"`
 	}
 }

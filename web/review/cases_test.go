@@ -146,7 +146,7 @@ func TestAdditionCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	olga.Wants(olga.Post(path, http.StatusConflict, remove), "is being added right now")
+	olga.Wants(olga.Post(path, http.StatusConflict, remove), "is being added. Try again")
 	prog.Exchange(http.MethodDelete, path, "", http.StatusConflict)
 	if now, err := d.Store.Checks.Task(t.Context(), claimed.ID); err != nil || now.State != concordat.TaskRunning {
 		t.Errorf("the addition is %s, %v, want running", now.State, err)

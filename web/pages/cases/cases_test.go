@@ -25,14 +25,14 @@ func TestSharedCasePages(t *testing.T) {
 		t.Errorf("list:\n%s", page)
 	}
 	page := olga.Get(path, http.StatusOK)
-	for _, want := range []string{"two &lt;chapters&gt;", "dean@south.example", "Has said nothing.", "fingerprints of its document"} {
+	for _, want := range []string{"two &lt;chapters&gt;", "dean@south.example", "No position stated yet.", "fingerprints of its document"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
 	olga.Post(path, http.StatusBadRequest, url.Values{"state": {"guilty"}})
 	page = olga.Post(path, http.StatusOK, url.Values{"state": {"confirmed"}, "words": {"we agree"}, "contact": {"olga@here.example"}})
-	if !strings.Contains(page, "we agree") || strings.Contains(page, "Has said nothing.") {
+	if !strings.Contains(page, "we agree") || strings.Contains(page, "No position stated yet.") {
 		t.Errorf("confirmed:\n%s", page)
 	}
 	out, err := d.Store.Partners.Outbox(t.Context(), 0)

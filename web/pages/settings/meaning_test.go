@@ -127,7 +127,7 @@ func TestMeaningPage(t *testing.T) {
 			"only in documents that share", true},
 		{encoder(settings.MeaningEncoder{State: settings.EncoderNone}), "One button downloads", "with the embedded table", true},
 		{encoder(settings.MeaningEncoder{State: settings.EncoderStarting}), "Being set up", "looked for with an encoder", false},
-		{encoder(settings.MeaningEncoder{State: settings.EncoderReady}), "On, with the index", "looked for with an encoder", false},
+		{encoder(settings.MeaningEncoder{State: settings.EncoderReady}), "On, with the meaning index", "looked for with an encoder", false},
 	} {
 		m.SetMeaning(c.now)
 		ada.Wants(ada.Get("/checks", http.StatusOK), "Find rewritten and translated text", c.first)
