@@ -70,7 +70,7 @@ func TestAlertPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	page = olga.Get(path(told), http.StatusOK)
-	if strings.Contains(page, "<blockquote") || !strings.Contains(page, "The text is no longer here") {
+	if strings.Contains(page, "<blockquote") || !strings.Contains(page, "The text has been deleted") {
 		t.Errorf("of another text:\n%s", page)
 	}
 }

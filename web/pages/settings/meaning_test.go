@@ -122,12 +122,12 @@ func TestMeaningPage(t *testing.T) {
 		left  bool   // the administrator still has something to do
 	}{
 		{settings.Meaning{Encoder: settings.MeaningEncoder{State: settings.EncoderNone}}, "One button downloads",
-			"not looked for at this site", true},
+			"This site does not look for", true},
 		{settings.Meaning{Leads: true, Encoder: settings.MeaningEncoder{State: settings.EncoderReady}}, "One button downloads",
 			"only in documents that share", true},
 		{encoder(settings.MeaningEncoder{State: settings.EncoderNone}), "One button downloads", "with the embedded table", true},
-		{encoder(settings.MeaningEncoder{State: settings.EncoderStarting}), "Being set up", "looked for with an encoder", false},
-		{encoder(settings.MeaningEncoder{State: settings.EncoderReady}), "On, with the meaning index", "looked for with an encoder", false},
+		{encoder(settings.MeaningEncoder{State: settings.EncoderStarting}), "Being set up", "translated text with an encoder", false},
+		{encoder(settings.MeaningEncoder{State: settings.EncoderReady}), "On, with the meaning index", "translated text with an encoder", false},
 	} {
 		m.SetMeaning(c.now)
 		ada.Wants(ada.Get("/checks", http.StatusOK), "Find rewritten and translated text", c.first)
