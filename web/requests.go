@@ -148,7 +148,7 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names pages
 
 type requestPage struct {
 	Request
-	Passages []string // passages of this site's document
+	Passages []string // passages from this site's document
 	Gone     bool     // the document has changed since the request
 }
 
