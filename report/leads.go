@@ -281,7 +281,7 @@ func (r *Report) RulingWords(l RuledLead) string {
 	case LeadSetAside:
 		what = in.Say("Not a lead")
 		if l.Ruling.By != "" {
-			what = in.Say("Not a lead, by %s", r.Names.Person(l.Ruling.By))
+			what = in.Say("Marked as not a lead by %s", r.Names.Person(l.Ruling.By))
 		}
 	default:
 		return ""

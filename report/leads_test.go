@@ -87,7 +87,7 @@ func TestCountedLead(t *testing.T) {
 	if aside.Scores.Leads != 0 || aside.Leads[0].State != report.LeadSetAside {
 		t.Errorf("set aside: share %v, %+v", aside.Scores.Leads, aside.Leads[0])
 	}
-	forms(t, aside, "Not a lead, by ada", "read both")
+	forms(t, aside, "Marked as not a lead by ada", "read both")
 	elsewhere := ruling
 	elsewhere.Source.Start++
 	if r := report.Build(f, report.Rules{CountLeads: []report.LeadRuling{elsewhere}}); r.Scores.Leads != 0 {

@@ -96,7 +96,7 @@ func TestBatchPages(t *testing.T) {
 	officer.Post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
 
 	// Schedule a recheck.
-	ann.Wants(ann.Post("/rechecks", http.StatusOK, url.Values{"kind": {"batch"}, "target": {b.ID}, "every": {"30"}}), "Next time")
+	ann.Wants(ann.Post("/rechecks", http.StatusOK, url.Values{"kind": {"batch"}, "target": {b.ID}, "every": {"30"}}), "Next re-check")
 	ann.Post("/rechecks", http.StatusOK, url.Values{"kind": {"check"}, "target": {b.ID + "-1"}, "every": {"0"}, "on": {"2030-01-02"}})
 	ann.Wants(ann.Get("/rechecks?check="+b.ID+"-1", http.StatusOK), "2030-01-02", "every 30 days")
 	if strings.Contains(bob.Get("/rechecks", http.StatusOK), b.ID) {

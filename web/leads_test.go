@@ -149,7 +149,7 @@ func TestDecideLead(t *testing.T) {
 	if read() != "set_aside" || got.Leads[0].By != "bo" {
 		t.Errorf("set aside %+v", got)
 	}
-	if page := ada.Get("/checks/one", http.StatusOK); !strings.Contains(page, "Not a lead, by bo") ||
+	if page := ada.Get("/checks/one", http.StatusOK); !strings.Contains(page, "Marked as not a lead by bo") ||
 		strings.Contains(page, `value="count-lead"`) {
 		t.Errorf("no reason in\n%s", page)
 	}

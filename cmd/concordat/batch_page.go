@@ -405,7 +405,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{with .Leads}}<div class="scroll"><table><caption>Documents that seem to say the same thing in other words</caption><thead><tr><th>First</th><th>Second</th><th>Kind</th><th class="n">Sentences</th><th>Decided</th><th>The pair does not count</th></tr></thead><tbody>
 {{range .}}<tr><td>{{.A}}</td><td>{{.B}}</td><td>{{if .Page}}<a href="{{.Page}}">{{.Kind}}</a>{{else}}{{.Kind}}{{end}}</td><td class="n">{{.Sentences}}</td><td>{{.State}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{else}}<p>None was found.</p>{{end}}
-{{with .Many}}<details><summary>Said by three or more documents, so not leads: {{len .}}</summary><ul>{{range .}}<li>{{range $i, $d := .Documents}}{{if $i}}, {{end}}{{$d}}{{end}}</li>{{end}}</ul></details>{{end}}{{end}}
+{{with .Many}}<details><summary>Statements found in three or more documents, and therefore not leads: {{len .}}</summary><ul>{{range .}}<li>{{range $i, $d := .Documents}}{{if $i}}, {{end}}{{$d}}{{end}}</li>{{end}}</ul></details>{{end}}{{end}}
 <h2>Documents</h2>
 <div class="scroll"><table><caption>Share of each document found anywhere: in the batch, in libraries, at partners</caption><thead><tr><th>Document</th><th>Title</th><th>Author</th><th>Group</th><th class="n">Share</th><th>Cluster</th></tr></thead><tbody>
 {{range .Members}}<tr><td>{{if .Report}}<a href="{{.Report}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}</td><td>{{.Title}}</td><td>{{.Author}}</td><td>{{.Group}}</td><td class="n">{{if .Error}}not read: {{.Error}}{{else}}{{.Share}}{{end}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td></tr>

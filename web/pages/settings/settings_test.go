@@ -24,7 +24,7 @@ func TestSettingsAreChanged(t *testing.T) {
 	}
 	f := url.Values{"was:site.title": {"North"}, "value:site.title": {"South"}, "was:check.short": {"false"}, "value:check.short": {"false"}}
 	s.Values["check.short"] = "true" // changed by someone else
-	if page := ada.Post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "in force now") || s.Value("site.title") != "South" {
+	if page := ada.Post("/admin/settings", http.StatusOK, f); !strings.Contains(page, "now in effect") || s.Value("site.title") != "South" {
 		t.Errorf("the title is %q", s.Value("site.title"))
 	}
 	// The browser returns to the setting, where the confirmation is shown.
@@ -33,7 +33,7 @@ func TestSettingsAreChanged(t *testing.T) {
 		page := ada.Post("/admin/settings", http.StatusOK, f)
 		_, after, _ := strings.Cut(page, `id="`+to+`"`)
 		own, _, _ := strings.Cut(after, "</section>")
-		if strings.Count(page, "in force now") != 1 || !strings.Contains(own, "in force now") {
+		if strings.Count(page, "now in effect") != 1 || !strings.Contains(own, "now in effect") {
 			t.Errorf("saved from %q, it is not said in %s", from, to)
 		}
 	}
