@@ -92,7 +92,7 @@ func TestBatchPages(t *testing.T) {
 	readsPair(officer, path, b.ID)
 	officer.Wants(officer.Post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}),
 		"decided by a person", "agreed &lt;x&gt;", "the pair does not count")
-	officer.Wants(officer.Post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "Olga Officer")
+	officer.Wants(officer.Post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules for pairs set", "Olga Officer")
 	officer.Post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
 
 	// Schedule a recheck.

@@ -392,9 +392,9 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents held together by pairs that count. A few weak pairs between two groups do not merge them.</p>{{.Overview}}{{end}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
 {{if .Picture}}<p class="note">Arcs join the two documents of a pair; darker arcs mean that they share more. Dashed arcs do not count.</p>{{.Picture}}{{end}}
-<ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> <span class="note">pairs in the cluster: {{.Pairs}}, up to {{.Largest}}</span></li>{{end}}</ol>
+<ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> <span class="note">pairs in the cluster: {{.Pairs}}, sharing up to {{.Largest}}</span></li>{{end}}</ol>
 {{with .Bridges}}<p class="note">Pairs with documents in other clusters: {{.}}. The table of pairs lists them.</p>{{end}}
-{{template "matrix" .Matrix}}{{with .More}}<p class="note">The matrix file has {{.}} more documents.</p>{{end}}</section>
+{{template "matrix" .Matrix}}{{with .More}}<p class="note">The matrix file contains {{.}} more documents.</p>{{end}}</section>
 {{end}}
 {{with .Matrix.Heads}}<h2>All documents</h2>{{template "matrix" $.Matrix}}{{end}}
 <h2>Pairs</h2>

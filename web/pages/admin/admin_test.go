@@ -34,7 +34,7 @@ func TestAdministration(t *testing.T) {
 		"/admin/tasks":    {"No tasks match"},
 		"/admin/storage":  {"5.0 GiB of 9.0 GiB", "3.0 MiB", "17 B", "/srv/site"},
 		"/admin/schemes":  {"natural@0123456789abcdef", "1 of 2 documents", "health"},
-		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
+		"/admin/settings": {"--listen", "site.yaml:3", "set but not shown"},
 		"/admin/partners": {"South &lt;Site&gt;", "Compare the six words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library at this site is open to this partner",
 			"suspiciously many variants of the same sentences", "its audit log was rewritten", "no longer shared", "an impossible answer",

@@ -21,7 +21,7 @@ func TestCluster(t *testing.T) {
 	body := p.Get("/admin/cluster", http.StatusOK)
 	for _, want := range []string{"Shards without a master: 1.", "Shards with too few copies: 1.", "10.0.0.1:7000", "3.0 GiB",
 		`Away</span> <span class="state">Drained`, "to n2; away from n9",
-		"Shards whose copies are being moved: 1.", "several versions of the program: v1, v2",
+		"Shards whose copies are being moved: 1.", "different versions of the program: v1, v2",
 		"0011aabb", "version 7, set on", "never set"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page", want)
