@@ -29,7 +29,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	for title, want := range map[string]string{"good.txt": "100%",
 		"large.txt":  "larger than 1 MiB. Submit smaller parts, or ask the administrator: raise extract.max_input",
 		"void.txt":   "The file is empty. Submit a file that contains text.",
-		"broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
+		"broken.bad": "The file is damaged: the file ends in the middle. Open the file"} {
 		if page := p.Get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", title, want)
 		}
