@@ -19,7 +19,7 @@ func TestCourseSays(t *testing.T) {
 	c := newCourse(t, platforms.Options{})
 	b := fresh(t)
 	c.open(b, teaches(nil), http.StatusOK)
-	if page, _ := c.get(b, "/lti/checks", http.StatusOK); !strings.Contains(page, " of 1 MiB each") {
+	if page, _ := c.get(b, "/lti/checks", http.StatusOK); !strings.Contains(page, " of up to 1 MiB each") {
 		t.Errorf("the page does not say that files may have 1 MiB:\n%s", page)
 	}
 	teacher := &webtest.Person{T: t, Client: b, Base: c.server.URL}
