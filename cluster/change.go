@@ -17,7 +17,7 @@ import (
 // The payload of a put starts with its layout version (doc/cluster.md).
 const (
 	changeVersion = 1
-	// cellsVersion is the layout with cells of meaning at the end.
+	// cellsVersion is the layout with meaning cells at the end.
 	cellsVersion = 2
 )
 

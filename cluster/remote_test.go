@@ -130,7 +130,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestRemoteCells: the connection transmits that a document has no cells of meaning; this is not mistaken for unknown cells.
+// TestRemoteCells: the connection transmits that a document has no meaning cells; this is not mistaken for unknown cells.
 func TestRemoteCells(t *testing.T) {
 	a := openAlone(t, filepath.Join(t.TempDir(), "shard"))
 	unknown, none, some := profileOf("unknown", "one"), profileOf("none", "one"), profileOf("some", "one")

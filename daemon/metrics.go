@@ -47,7 +47,7 @@ var (
 	metricRunning   = metric("queue_running", "Tasks being processed.")
 	metricHeld      = metric("queue_held", "1 while something holds up the queue, such as a full disk.")
 	metricDocuments = metric("index_documents", "Documents in the index.")
-	metricMeant     = metric("index_meant_documents", "Documents in the index that contain words and whose cells of meaning are known.")
+	metricMeant     = metric("index_meant_documents", "Documents in the index that contain words and whose meaning cells are known.")
 	metricSentences = metric("index_sentences", "Sentences in the index, including repeats.")
 	metricSegments  = metric("index_segments", "Segments in the index.")
 	metricFresh     = metric("index_fresh_sentences", "Sentences not merged yet.")

@@ -10,7 +10,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// Leads asks with cells of meaning, which the caller must pad. If the partner's version does not support the question, the partner
+// Leads asks with meaning cells, which the caller must pad. If the partner's version does not support the question, the partner
 // rejects the message; the error then wraps errors.ErrUnsupported.
 func (c *Client) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	payload, err := wire.AppendLeadAsk(nil, a)

@@ -204,7 +204,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case state != "": // otherwise the findings were stored, which ended the task
 		err = q.o.Store.Checks.FinishTask(last, t, state, cause)
 	}
-	recorded := err == nil || errors.Is(err, store.ErrLease) || errors.Is(err, concordat.ErrNotFound) // or cancelled or deleted meanwhile
+	recorded := err == nil || errors.Is(err, store.ErrLease) || errors.Is(err, concordat.ErrNotFound) // or the task was cancelled or deleted
 	if !recorded {
 		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
 	}

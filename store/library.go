@@ -41,7 +41,7 @@ type Policy struct {
 	Central int64 `json:"central,omitempty"`
 }
 
-// MeaningOff is the policy of a library whose documents have no cells of meaning.
+// MeaningOff is the policy of a library whose documents have no meaning cells.
 const MeaningOff = "off"
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.

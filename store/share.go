@@ -48,7 +48,7 @@ type ShareRule struct {
 	Ship bool `json:"ship,omitempty"`
 	// Standing allows the partner to leave questions that later documents answer.
 	Standing bool `json:"standing,omitempty"`
-	// Leads allows the partner to ask, using cells of meaning, which documents might say the same in other words. It requires
+	// Leads allows the partner to ask, using meaning cells, which documents might say the same in other words. It requires
 	// ShowMetadata.
 	Leads bool `json:"leads,omitempty"`
 	// ExcludeAuthors omits documents by the authors named by the asker.
@@ -76,7 +76,7 @@ type Limits struct {
 	// number or to a quarter of the document, whichever is more. The default is 100.
 	Units int `json:"units,omitempty"`
 
-	// The following limits apply to questions about cells of meaning, separately from the others.
+	// The following limits apply to questions about meaning cells, separately from the others.
 
 	LeadCells     int `json:"lead_cells,omitempty"`     // cells asked per day, including padding; 10,000
 	LeadSentences int `json:"lead_sentences,omitempty"` // sentences disclosed per day; 100

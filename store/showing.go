@@ -16,7 +16,7 @@ import (
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
 	FormLeads        = "leads"        // which sentences might say the same, and titles
-	FormCells        = "cells"        // cells of meaning of its sentences
+	FormCells        = "cells"        // meaning cells of its sentences
 	FormFingerprints = "fingerprints" // fingerprints of its sentences
 	FormWords        = "words"        // keyed sets of words
 	FormEdges        = "edges"        // the order of the words in a passage

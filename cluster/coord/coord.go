@@ -41,7 +41,7 @@ type Node struct {
 	Supervised bool `json:"supervised,omitempty"`
 }
 
-// MeaningOff is the Meaning of a node that computes no cells of meaning.
+// MeaningOff is the Meaning of a node that computes no meaning cells.
 const MeaningOff = "off"
 
 // State is everything decided about one shard. States are values; to change one, modify a Clone.

@@ -96,7 +96,7 @@ func (r *Replica) onReply(m Reply) {
 			r.quarantine("the master's log ends before records that were committed on this node")
 			return
 		}
-		if r.lost(r.log.End - 1) {
+		if r.quarantineForced(r.log.End - 1) {
 			return
 		}
 		r.install(m.From)
@@ -109,7 +109,7 @@ func (r *Replica) onReply(m Reply) {
 func (r *Replica) cut(m Reply) {
 	to, _, ok := r.log.EndOf(m.ToEpoch)
 	if to = min(to, m.To); !ok && r.applied <= m.To {
-		if !r.lost(r.log.Base) {
+		if !r.quarantineForced(r.log.Base) {
 			r.install(m.From)
 		}
 		return
@@ -130,7 +130,7 @@ func (r *Replica) cut(m Reply) {
 		r.quarantine("the master's log is missing records of this copy, and this copy has lost other records")
 		return
 	}
-	if r.lost(to) { // R8
+	if r.quarantineForced(to) { // R8
 		return
 	}
 	if to < r.log.Base {
@@ -143,9 +143,10 @@ func (r *Replica) cut(m Reply) {
 	r.do(Truncate{Gen: r.gen, Seq: to})
 }
 
-// lost reports whether records after seq can have been acknowledged although the master does not have them, because an operator forced it
-// to lead after they were written. If so, it puts the copy aside. In all other epochs, a record that the master lacks was never committed.
-func (r *Replica) lost(seq uint64) bool {
+// quarantineForced gives up the copy if records after seq can have been acknowledged although the master does not have them, because an
+// operator forced it to lead after they were written, and reports whether it did. Otherwise, a record that the master lacks was never
+// committed.
+func (r *Replica) quarantineForced(seq uint64) bool {
 	if r.cfg.without&r8 != 0 || r.log.End == 0 || seq >= r.log.End || r.log.EpochAt(seq+1) >= r.shard.Forced {
 		return false
 	}

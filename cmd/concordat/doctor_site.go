@@ -416,11 +416,11 @@ func (d *doctor) meaning(st *instance.IndexState) {
 	case st.Disagree != "":
 		d.warning("meaning", "follow the advice in the message, then run concordat reindex", "%s", st.Disagree)
 	case st.MayLack > 0:
-		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, and %d have superfluous cells",
+		d.warning("meaning", command, "%d documents lack meaning cells, %d more may lack them, and %d have superfluous cells",
 			st.Lacking, st.MayLack, st.Superfluous)
 	case st.Lacking+st.Superfluous > 0:
-		d.warning("meaning", command, "%d documents lack cells of meaning, and %d have superfluous cells", st.Lacking, st.Superfluous)
+		d.warning("meaning", command, "%d documents lack meaning cells, and %d have superfluous cells", st.Lacking, st.Superfluous)
 	default:
-		d.ok("meaning", "every document has exactly the cells of meaning that it should have")
+		d.ok("meaning", "every document has exactly the meaning cells that it should have")
 	}
 }

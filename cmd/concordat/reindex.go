@@ -32,7 +32,7 @@ While concordat serve runs and the scheme stays the same, documents are replaced
 checks, additions and deletions go on. This takes more processor time. If the command or the server is
 interrupted, repeat the command to continue. To change the scheme, stop the site.
 
-On a site of several machines, run it on one node: it adds missing cells of meaning to documents on all nodes,
+On a site of several machines, run it on one node: it adds missing meaning cells to documents on all nodes,
 and removes superfluous ones. Nodes may come and go. All running nodes must use the same value of meaning.index
 and programs that make the same cells; otherwise, reindex names the nodes that differ and does nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

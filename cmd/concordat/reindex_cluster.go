@@ -55,7 +55,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 		}
 		a.Say("%d documents in %d copies on this machine are indexed with scheme %s", documents, len(cluster.Copies(dir)), next)
 		a.Say("before you start the other machines, set the same scheme in their configuration and run concordat reindex on each of them")
-		a.Say("cells of meaning can be updated only while a node runs on this machine: start concordat serve, then repeat the command")
+		a.Say("meaning cells can be updated only while a node runs on this machine: start concordat serve, then repeat the command")
 		return a.TellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
 	})
 }

@@ -156,7 +156,7 @@ func (s *joinedSite) leads(n *joinedNode, text string) (leads int) {
 	return leads
 }
 
-// finding waits until doctor reports the given state of the cells of meaning.
+// finding waits until doctor reports the given state of the meaning cells.
 func (s *joinedSite) finding(n *joinedNode, state, detail string) {
 	s.t.Helper()
 	var f finding
@@ -215,7 +215,7 @@ func (s *joinedSite) table(id, text string) string {
 	return path
 }
 
-// TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then a
+// TestReindexJoined: a site of three machines gets meaning cells while it is served. The command is killed, then its node, then a
 // shard's master, while documents are replaced and deleted at another node. In the end, every copy has the expected contents, and a check
 // finds matches by meaning that it could not find before.
 func TestReindexJoined(t *testing.T) {
@@ -248,7 +248,7 @@ func TestReindexJoined(t *testing.T) {
 		dry := b.dry()
 		return dry["lacking"] == float64(joinedDocuments+1) && dry["superfluous"] == 1.0 && dry["bare"] == 0.0
 	})
-	s.finding(c, findingWarning, fmt.Sprintf("%d documents lack cells of meaning, and 1 have", joinedDocuments+1))
+	s.finding(c, findingWarning, fmt.Sprintf("%d documents lack meaning cells, and 1 have", joinedDocuments+1))
 
 	left := joinedDocuments + 2
 	stopped := func(what string, r *joinedReindex) {

@@ -110,10 +110,10 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 		return err
 	}
 	if dryRun {
-		r.a.Say("would recompute %d documents: %d lack cells of meaning, and %d have superfluous cells", u.Lacking+u.Superfluous,
+		r.a.Say("would recompute %d documents: %d lack meaning cells, and %d have superfluous cells", u.Lacking+u.Superfluous,
 			u.Lacking, u.Superfluous)
 		if u.Bare > 0 {
-			r.a.Say("would examine %d documents without cells of meaning, which may contain no prose", u.Bare)
+			r.a.Say("would examine %d documents without meaning cells, which may contain no prose", u.Bare)
 		}
 		return r.a.TellJSON(map[string]any{"documents": u.Lacking + u.Superfluous, "lacking": u.Lacking, "superfluous": u.Superfluous,
 			"bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})

@@ -23,7 +23,7 @@ type Options struct {
 	Logger  *slog.Logger     // nil disables logging
 	Now     func() time.Time // nil means time.Now
 	Workers int              // number of fingerprinting goroutines; 0 means one per core
-	// Meaning reports whether the index has cells of meaning, so that questions about leads can be answered; nil means that it does not.
+	// Meaning reports whether the index has meaning cells, so that questions about leads can be answered; nil means that it does not.
 	Meaning func() bool
 	// Shared means that other processes also serve this site and change the same store.
 	Shared bool

@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// A partner that asks about cells of meaning learns which documents might say the same, where, and with what certainty in three steps,
+// A partner that asks about meaning cells learns which documents might say the same, where, and with what certainty in three steps,
 // but never a vector, a number or a word. Cells are keyed with a secret shared by all members, so any member can ask about a sentence
 // that it merely guesses. The level is therefore closed by default and has separate budgets.
 

@@ -209,9 +209,9 @@ func (s Alerts) One(ctx context.Context, n int64) (Page, error) {
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return p, err
 	}
-	for _, s := range a.Spans {
-		if p.Gone = p.Gone || err != nil || s.Start < 0 || s.End < s.Start || s.End > len(text); !p.Gone {
-			p.Passages = append(p.Passages, s.In(text))
+	for _, span := range a.Spans {
+		if p.Gone = p.Gone || err != nil || span.Start < 0 || span.End < span.Start || span.End > len(text); !p.Gone {
+			p.Passages = append(p.Passages, span.In(text))
 		}
 	}
 	return p, nil
