@@ -6,18 +6,24 @@ import (
 
 	"concordat"
 	"concordat/partners"
+	"concordat/web/pages"
 )
 
 // partnerTime is the time limit for a partner's answer while a person waits for a page.
 const partnerTime = time.Minute
 
-// partnerOf returns a connection to a partner for the pages, and a function that closes it.
-func (s *Daemon) partnerOf(ctx context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
-	c, err := partners.Open(ctx, s.o, s.partnerOptions())
+// connector connects the pages to partners.
+type connector struct{ s *Daemon }
+
+var _ pages.Connector = connector{}
+
+// Connect returns a connection to a partner, and a function that closes it.
+func (c connector) Connect(ctx context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+	all, err := partners.Open(ctx, c.s.o, c.s.partnerOptions())
 	if err != nil {
 		return nil, nil, err
 	}
-	cl, err := c.Connect(id, partnerTime)
+	cl, err := all.Connect(id, partnerTime)
 	if err != nil {
 		return nil, nil, err
 	}

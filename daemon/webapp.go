@@ -118,7 +118,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 			return review.Adding{Rule: review.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}
 		},
 		AgainDays: func() int { return o.Now().Check.AgainDays },
-		Partner:   s.partnerOf,
+		Partner:   connector{s},
 		MaxUpload: o.Config.Extract.MaxInput,
 
 		AddFile:      d.adder(o),

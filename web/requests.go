@@ -365,7 +365,7 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 	if err != nil {
 		return nil, err
 	}
-	p, done, err := w.o.Partner(ctx, partner)
+	p, done, err := w.o.Partner.Connect(ctx, partner)
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +386,7 @@ func (w checkPages) refresh(ctx context.Context, v *Visitor, t store.Task, f *re
 		if d.State != concordat.DisclosurePending || partners[d.Source.Site] != nil {
 			continue
 		}
-		p, done, err := w.o.Partner(ctx, d.Source.Site)
+		p, done, err := w.o.Partner.Connect(ctx, d.Source.Site)
 		if err != nil {
 			return nil, err
 		}

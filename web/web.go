@@ -97,7 +97,7 @@ type Options struct {
 	// AgainDays is the number of days after which submissions are checked again; if nil or 0, only on schedule.
 	AgainDays func() int
 	// Partner connects to a partner to request passages; if nil, no partner can be asked.
-	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
+	Partner   pages.Connector
 	Policy    Policy           // who may do what, and how much
 	Eraser    *retain.Eraser   // deletes permanently; if nil, the pages do not delete
 	CaseTerms retain.CaseTerms // how long documents in shared cases are kept after decisions
@@ -295,7 +295,7 @@ func (w *Web) routes() {
 	w.Batches.batchesRoutes()
 	w.Reports.readingRoutes()
 	w.Checks.requestRoutes()
-	w.Alerts = alerts.New(w, alerts.Options{Site: w.o.Site, Store: w.o.Store, Asks: w.o.Asks, Task: w.Visible, Partner: w.o.Partner,
+	w.Alerts = alerts.New(w, alerts.Options{Site: w.o.Site, Store: w.o.Store, Asks: w.o.Asks, Tasks: w, Partners: w.o.Partner,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Cases = cases.New(w, cases.Options{Site: w.o.Site, Store: w.o.Store, Terms: w.o.CaseTerms})
 	m.HandleFunc("/", w.as(pages.Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {

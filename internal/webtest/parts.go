@@ -105,6 +105,14 @@ type south struct {
 
 func (p *south) Site() concordat.SiteID { return "SOUTH" }
 
+// Connect returns the partner itself; it is the only one that can be reached.
+func (p *south) Connect(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+	if id != p.Site() {
+		return nil, nil, concordat.ErrNotFound
+	}
+	return p, func() {}, nil
+}
+
 func (p *south) Reveal(_ context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	p.Asks.Add(1)
 	out := &concordat.Revealed{State: concordat.DisclosureGranted}

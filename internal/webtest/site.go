@@ -267,13 +267,8 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 			return nil
 		},
 		Machine: Machine{}, Settings: ReadOnlySettings, Nodes: Nodes(Machines), Hashing: Cheap,
-		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
-			if id != partner.Site() {
-				return nil, nil, concordat.ErrNotFound
-			}
-			return partner, func() {}, nil
-		},
-		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
+		Partner: partner,
+		Rules:   func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
 	if change != nil {
 		change(&o)
 	}

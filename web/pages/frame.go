@@ -25,6 +25,18 @@ type Frame interface {
 	Names(ctx context.Context) (Names, error)
 }
 
+// Tasks finds tasks. It is safe for concurrent use.
+type Tasks interface {
+	// Visible returns a check that the visitor may see.
+	Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (store.Task, error)
+}
+
+// Connector connects to partners. It is safe for concurrent use.
+type Connector interface {
+	// Connect returns a connection to a partner; the caller must call done when finished.
+	Connect(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
+}
+
 // Page handles a request from a visitor who may open the page.
 type Page = func(http.ResponseWriter, *http.Request, *Visitor)
 

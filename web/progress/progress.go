@@ -31,17 +31,11 @@ type Partner struct {
 	Words string            `json:"words"`
 }
 
-// Tasks finds tasks. It is safe for concurrent use.
-type Tasks interface {
-	// Visible returns a check that the visitor may see.
-	Visible(ctx context.Context, v *pages.Visitor, id concordat.TaskID) (store.Task, error)
-}
-
 // Options configures a Reader.
 type Options struct {
 	Store    *store.DB
 	Queue    *site.Queue
-	Tasks    Tasks
+	Tasks    pages.Tasks
 	Partners func(context.Context) ([]pages.Partner, error) // the sites that a check can ask
 	Logger   *slog.Logger
 }

@@ -25,12 +25,11 @@ type Options struct {
 	Site  *site.Site
 	Store *store.DB
 	Asks  *ask.Asker
-	// Task returns a check that the visitor may see.
-	Task func(ctx context.Context, v *pages.Visitor, id concordat.TaskID) (store.Task, error)
-	// Partner connects to a partner to end the watching of a check there; if nil, no partner can be reached.
-	Partner func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
-	Logger  *slog.Logger
-	Now     func() time.Time
+	Tasks pages.Tasks
+	// Partners are reached to end the watching of a check there; if nil, no partner can be reached.
+	Partners pages.Connector
+	Logger   *slog.Logger
+	Now      func() time.Time
 }
 
 // Alerts shows alerts and watched checks, and records what people do about them.

@@ -96,11 +96,11 @@ func (s Alerts) StopWatching(ctx context.Context, v *pages.Visitor, t store.Task
 	told := map[concordat.SiteID]bool{}
 	var partners []concordat.Partner
 	for _, a := range asks {
-		if !a.Standing || told[a.Site] || s.o.Partner == nil {
+		if !a.Standing || told[a.Site] || s.o.Partners == nil {
 			continue
 		}
 		told[a.Site] = true
-		p, done, err := s.o.Partner(ctx, a.Site)
+		p, done, err := s.o.Partners.Connect(ctx, a.Site)
 		if err != nil {
 			s.o.Logger.Warn("stop watching at a partner", "task", t.ID, "partner", a.Site, "error", err)
 			continue
@@ -124,7 +124,7 @@ func (s Alerts) StopWatching(ctx context.Context, v *pages.Visitor, t store.Task
 
 // changeWatch handles the forms on the page of a check and in the list of watched checks.
 func (s Alerts) changeWatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
-	t, err := s.o.Task(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+	t, err := s.o.Tasks.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 	if err == nil {
 		err = pages.ParseForm(rw, r)
 	}
