@@ -24,6 +24,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/alerts"
+	"concordat/web/pages/requests"
 	"concordat/web/progress"
 	"concordat/web/review"
 	"concordat/web/static"
@@ -328,7 +329,7 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e,
 			Notes: p.notesOf(e.Span, p.Report.Number(i)), MayReview: p.MayReview,
-			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i),
+			MayAsk: p.MayReview && w.o.Partner != nil, Asked: requests.SourcesOf(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i),
 			Deciding: p.deciding(e),
 			Counted:  slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
@@ -363,7 +364,7 @@ type passageTools struct {
 	Evidence  concordat.Evidence
 	MayReview bool
 	MayAsk    bool
-	Asked     []askedFor
+	Asked     []requests.Source
 	Original  string // link to it on the page of its original; empty for none
 	Deciding  *decidingWording
 	Counted   bool // someone decided that it, or part of it, counts although many documents share it
@@ -416,7 +417,7 @@ func (p passageTools) MayCount() bool {
 }
 
 // Partners returns the partners that can be asked about the passage because their documents are sources of it.
-func (p passageTools) Partners() (out []askedFor) {
+func (p passageTools) Partners() (out []requests.Source) {
 	for _, a := range p.Asked {
 		if a.CanAsk {
 			out = append(out, a)

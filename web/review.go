@@ -49,7 +49,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 		http.Redirect(rw, r, back+"#verdicts", http.StatusSeeOther)
 		return
 	}
-	if n := f.Get("number"); passageNumber.MatchString(n) {
+	if n := review.PassageNumber(f); n != "" {
 		to = "/checks/" + string(t.ID) + "/passages/" + n
 		if f.Get("at") == "text" {
 			to = "/checks/" + string(t.ID) + "#m" + n

@@ -23,7 +23,7 @@ import (
 	"concordat/web/pages/settings"
 )
 
-// checkPages serves the pages for submitting, following a check and asking partners for passages.
+// checkPages serves the pages for submitting and following a check.
 type checkPages struct{ *Web }
 
 // TaskPage is the number of checks on a page of the list.

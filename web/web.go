@@ -38,6 +38,7 @@ import (
 	"concordat/web/pages/hooks"
 	"concordat/web/pages/libraries"
 	"concordat/web/pages/partners"
+	"concordat/web/pages/requests"
 	"concordat/web/pages/settings"
 	"concordat/web/pages/shares"
 	"concordat/web/passwords"
@@ -155,6 +156,7 @@ type Web struct {
 	Cases     cases.Cases
 	Shares    shares.Shares
 	Partners  partners.Partners
+	Requests  requests.Requests
 	Deletions deletions.Deletions
 
 	People   *people.Registry // accounts, sessions, tokens and quotas
@@ -294,7 +296,8 @@ func (w *Web) routes() {
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	w.Batches.batchesRoutes()
 	w.Reports.readingRoutes()
-	w.Checks.requestRoutes()
+	w.Requests = requests.New(w, requests.Options{Site: w.o.Site, Store: w.o.Store, Answers: w.o.Answers, Asks: w.o.Asks, Tasks: w,
+		Partners: w.o.Partner, Logger: w.o.Logger})
 	w.Alerts = alerts.New(w, alerts.Options{Site: w.o.Site, Store: w.o.Store, Asks: w.o.Asks, Tasks: w, Partners: w.o.Partner,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Cases = cases.New(w, cases.Options{Site: w.o.Site, Store: w.o.Store, Terms: w.o.CaseTerms})
@@ -390,7 +393,7 @@ func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
-		Visitor: v, LTI: w.platforms, Idle: idlePlaces(r.Context(), w, v, r.URL.Path), Waiting: w.waiting(r.Context(), v),
+		Visitor: v, LTI: w.platforms, Idle: idlePlaces(r.Context(), w, v, r.URL.Path), Waiting: w.Requests.Waiting(r.Context(), v),
 		Pending: w.Partners.Unconfirmed(r.Context(), v), Unread: w.Alerts.Unread(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)

@@ -9,8 +9,8 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/pages"
+	"concordat/web/pages/requests"
 )
 
 // apiOfRequests adds the operations on requests for passages.
@@ -28,7 +28,7 @@ func (w api) apiOfRequests(a huma.API) {
 		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: pages.Officers}, w.apiAsk)
 }
 
-func apiOneRequest(r web.Request) view.Request {
+func apiOneRequest(r requests.Request) view.Request {
 	return view.OfRequest(r.Disclosure, r.Name, r.Title, r.Purpose, r.Task)
 }
 
@@ -48,9 +48,9 @@ type apiRequestsOutput struct {
 func (w api) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
 	out := &apiRequestsOutput{}
 	out.Body.Requests = []view.Request{}
-	var all []web.Request
+	var all []requests.Request
 	var err error
-	all, out.Body.Next, err = w.Web.Checks.Requests(ctx, in.State, in.Cursor, in.Limit)
+	all, out.Body.Next, err = w.Web.Requests.List(ctx, in.State, in.Cursor, in.Limit)
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))
 	}
@@ -64,7 +64,7 @@ type apiRequestInput struct {
 type apiRequestOutput struct{ Body view.Request }
 
 func (w api) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
-	p, err := w.Web.Checks.OneRequest(ctx, in.ID)
+	p, err := w.Web.Requests.One(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ type apiDecideInput struct {
 }
 
 func (w api) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
-	_, err := w.Web.Checks.DecideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
+	_, err := w.Web.Requests.Decide(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
-	ds, err := w.Web.Checks.AskFor(ctx, v, t, web.AskPassages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
+	ds, err := w.Web.Requests.Ask(ctx, v, t, requests.Passages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
 		Reason: in.Body.Reason, Contact: in.Body.Contact, Refresh: in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
 	return out, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,17 @@ func SpanOf(f url.Values) (s concordat.Span, err error) {
 		return s, message.Absent("wrong.passage")
 	}
 	return s, nil
+}
+
+// passageNumber matches the results of report.Report.Number.
+var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
+
+// PassageNumber returns the number of the passage on whose page a form was, or "" if it was on another page.
+func PassageNumber(f url.Values) string {
+	if n := f.Get("number"); passageNumber.MatchString(n) {
+		return n
+	}
+	return ""
 }
 
 func (w *Reviews) passageRules(v *pages.Visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {

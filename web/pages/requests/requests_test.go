@@ -1,4 +1,4 @@
-package web_test
+package requests_test
 
 import (
 	"fmt"
