@@ -3,6 +3,7 @@
 package zk_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -286,5 +287,40 @@ func TestTLS(t *testing.T) {
 				t.Errorf("%s: got %v", what, err)
 			}
 		})
+	}
+}
+
+// TestReadTLS: the node trusts the authorities in the file, or the system's if there is none, and shows a certificate that was renewed
+// since; what is not a certificate is refused.
+func TestReadTLS(t *testing.T) {
+	dir := t.TempDir()
+	ca := pair(t, dir, "ca", nil)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	if cfg, err := zk.ReadTLS(path("ca.crt.pem"), "", ""); err != nil || !roots.Equal(cfg.RootCAs) || cfg.GetClientCertificate != nil {
+		t.Errorf("authorities only: got %+v, %v", cfg, err)
+	}
+	pair(t, dir, "a", &ca)
+	cfg, err := zk.ReadTLS("", path("a.pem"), "")
+	if err != nil || cfg.RootCAs != nil {
+		t.Fatalf("the system's authorities: got %+v, %v", cfg, err)
+	}
+	renewed := pair(t, dir, "a", &ca)
+	if c, err := cfg.GetClientCertificate(nil); err != nil || !bytes.Equal(c.Certificate[0], renewed.Certificate[0]) {
+		t.Errorf("after renewal: got another certificate, %v", err)
+	}
+	if _, err := zk.ReadTLS("", path("a.crt.pem"), path("a.pem")); err != nil {
+		t.Errorf("key apart: %v", err)
+	}
+	must(t, os.WriteFile(path("text"), []byte("text"), 0o600))
+	for what, files := range map[string][3]string{"authorities": {path("text")}, "certificate": {"", path("text")},
+		"key": {"", path("a.pem"), path("text")}} {
+		if _, err := zk.ReadTLS(files[0], files[1], files[2]); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	if _, err := zk.ReadTLS(path("missing"), "", ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing authorities: got %v", err)
 	}
 }

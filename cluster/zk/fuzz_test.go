@@ -53,6 +53,8 @@ func TestOptions(t *testing.T) {
 	for what, o := range map[string]func(*Options){
 		"ZooKeeper servers is 0":       func(o *Options) { o.Servers = nil },
 		"must have the form host:port": func(o *Options) { o.Servers = []string{"zk1"} },
+		"\":2181\" must have the form": func(o *Options) { o.Servers = append(o.Servers, ":2181") },
+		"\"zk1:\" must have the form":  func(o *Options) { o.Servers = append(o.Servers, "zk1:") },
 		"the site is missing":          func(o *Options) { o.Site, o.Root = "", "/x" }, "root of the znodes": func(o *Options) { o.Root = "/a/../b" },
 		"not a valid node name": func(o *Options) { o.Node = "a:b" }, "identity file": func(o *Options) { o.Identity = "" },
 		"session timeout": func(o *Options) { o.Timeout = 1 },

@@ -257,10 +257,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	for _, p := range ancestors(s.t.root) {
 		err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Create(p, nil, 0, s.t.acl); return err })
 		if err != nil && !errors.Is(err, zkclient.ErrNodeExists) {
-			if errors.Is(err, zkclient.ErrNoAuth) {
-				return fmt.Errorf("ZooKeeper does not allow account %q to create %s: %w", s.o.Account.User, p, concordat.ErrRefused)
-			}
-			return fmt.Errorf("create znode %s: %w", p, err)
+			return s.foundError(p, err)
 		}
 	}
 	record := encode(siteRecord{treeFormat, s.o.Site, s.o.Scheme, draw()})
@@ -270,9 +267,17 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	}
 	_, err := call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
 	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been faster; its record is then compared
-		return fmt.Errorf("create a cluster at %s: %w", s.t.root, err)
+		return s.foundError(s.t.site(), err)
 	}
 	return nil
+}
+
+// foundError is the error of creating znode p for a new cluster.
+func (s *Session) foundError(p string, err error) error {
+	if errors.Is(err, zkclient.ErrNoAuth) {
+		return fmt.Errorf("ZooKeeper does not allow account %q to create %s: %w", s.o.Account.User, p, concordat.ErrRefused)
+	}
+	return fmt.Errorf("create znode %s: %w", p, err)
 }
 
 // known ensures that this installation has the node's name in the cluster, and that the node's file says so before the cluster's record

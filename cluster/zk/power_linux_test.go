@@ -64,3 +64,18 @@ func TestIdentityNotReplaced(t *testing.T) {
 	}
 	files("node.json")
 }
+
+// TestIdentityNotSynced: a record whose name could not be made durable is not taken for written, and one that was read must be durable.
+func TestIdentityNotSynced(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "node.json")
+	m := memory{Cluster: strings.Repeat("0", 32), Node: "a", Instance: strings.Repeat("1", 32), Config: 1}
+	powertest.Unreadable(t, dir, func() {
+		if err := m.write(path); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("write: got %v, want %v", err, os.ErrPermission)
+		}
+		if _, err := openMemory(path, "a"); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("open: got %v, want %v", err, os.ErrPermission)
+		}
+	})
+}

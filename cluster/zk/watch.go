@@ -7,8 +7,6 @@ import (
 	"time"
 
 	zkclient "github.com/go-zookeeper/zk"
-
-	"concordat/cluster/coord"
 )
 
 // run maintains a session with ZooKeeper until Close.
@@ -23,7 +21,7 @@ func (s *Session) run(ctx context.Context) {
 			s.next.close()
 		}
 	}()
-	w := &watcher{s: s, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, settings: coord.Config{Version: -1}}
+	w := newWatcher(s)
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		l := s.link
@@ -78,8 +76,7 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 		s.beat(ctx, l)
 	}()
 	w.begin(l)
-	// If all nodes reread everything at the same time, the load would come in waves, so intervals vary.
-	again := time.NewTicker(s.o.Reread*4/5 + rand.N(s.o.Reread*2/5))
+	again := time.NewTicker(varied(s.o.Reread))
 	defer again.Stop()
 	pause := s.o.Timeout / 20
 	for ctx.Err() == nil && !l.isDead() {
@@ -107,6 +104,9 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	cancel()
 	<-beats
 }
+
+// varied returns d, give or take a fifth. If all nodes reread everything at the same time, the load would come in waves.
+func varied(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }
 
 // stumble records the error that prevented s from reading, and waits, because the same cause would wake s again immediately.
 func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Duration) {

@@ -30,11 +30,16 @@ type watcher struct {
 	live   map[string]entry[coord.Node] // by znode name
 	shards map[string]entry[coord.Shard]
 	config coord.Config
-	// settings are the published settings; their version is -1 if there are none yet.
+	// settings are the published settings. The version of either document is -1 until it was read.
 	settings coord.Config
 	armed    map[string]bool // paths with a watch
 	plain    bool            // do not set watches
 	news     bool            // something new is not yet in any view
+}
+
+func newWatcher(s *Session) *watcher {
+	return &watcher{s: s, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, config: coord.Config{Version: -1},
+		settings: coord.Config{Version: -1}}
 }
 
 // begin switches to another link.
@@ -243,7 +248,7 @@ func (w *watcher) document(ctx context.Context, d Document, dirty map[string]str
 	if err != nil || int64(z.stat.Version) <= old.Version {
 		return old, err
 	}
-	if !told && old.Version > 0 {
+	if !told && old.Version >= 0 {
 		w.missed(p)
 	}
 	return coord.Config{Version: int64(z.stat.Version), Data: z.data}, nil
@@ -318,7 +323,8 @@ func (w *watcher) publish() {
 
 // look reads a view without setting watches. The Data of its Config is not shared.
 func (s *Session) look(ctx context.Context, l *link) (coord.View, error) {
-	w := &watcher{s: s, l: l, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, plain: true}
+	w := newWatcher(s)
+	w.l, w.plain = l, true
 	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readShards, w.readLive} {
 		if _, err := part(ctx, nil, true); err != nil {
 			return coord.View{}, readError("cluster", err)
