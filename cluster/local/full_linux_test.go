@@ -33,10 +33,13 @@ func TestNotReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "cluster.json")
 	s := joined(t, path)
+	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
+	if err := s.Create(t.Context(), map[concordat.ShardID]coord.State{"01": st}); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "folder"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
 	err := s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": st})
 	if !errors.Is(err, coord.ErrUnknown) {
 		t.Errorf("got %v, want %v", err, coord.ErrUnknown)
@@ -45,6 +48,17 @@ func TestNotReplaced(t *testing.T) {
 		t.Errorf("shard that was not stored: got %v, want %v", err, concordat.ErrNotFound)
 	}
 	only(t, dir, "cluster.json")
+}
+
+// TestNameNotSynced: a change whose file could not be made durable under its name is not acknowledged.
+func TestNameNotSynced(t *testing.T) {
+	dir := t.TempDir()
+	s := joined(t, filepath.Join(dir, "cluster.json"))
+	powertest.Unreadable(t, dir, func() {
+		if _, err := s.Configure(t.Context(), 0, []byte("new")); !errors.Is(err, coord.ErrUnknown) || !errors.Is(err, os.ErrPermission) {
+			t.Errorf("got %v, want %v", err, coord.ErrUnknown)
+		}
+	})
 }
 
 // only checks that the folder contains a single file or folder with this name.
