@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,6 +202,9 @@ func TestMiddleDamaged(t *testing.T) {
 		if !errors.As(d.err, &c) || !errors.Is(d.err, concordat.ErrCorrupt) {
 			t.Fatalf("byte %d: %v", i, d.err)
 		}
+		if filepath.Base(c.Path) != filepath.Base(files[1]) || c.Offset > int64(i) {
+			t.Fatalf("byte %d of %s: %v", i, files[1], d.err)
+		}
 	}
 	// A whole file is missing.
 	must(t, os.Remove(files[1]))
@@ -237,8 +242,13 @@ func TestReadNoticesDamage(t *testing.T) {
 	must(t, err)
 	b[len(b)/2] ^= 1
 	must(t, os.WriteFile(files[0], b, 0o600))
-	if _, err := l.Read(1, 1<<20); !errors.Is(err, concordat.ErrCorrupt) {
-		t.Errorf("got %v", err)
+	_, err = l.Read(1, 1<<20)
+	var c *CorruptError
+	if !errors.As(err, &c) || !errors.Is(err, concordat.ErrCorrupt) || c.Path != files[0] {
+		t.Fatalf("got %v", err)
+	}
+	if at := int64(len(b) / 2); c.Offset > at || l.segments[0].offsets[c.Seq-1] != c.Offset || l.segments[0].end(c.Seq-1) <= at {
+		t.Errorf("byte %d was damaged: got %v", at, err)
 	}
 }
 
@@ -266,6 +276,37 @@ func TestResetCutShort(t *testing.T) {
 		if left, _ := filepath.Glob(dir + ".*"); len(left) != 0 {
 			t.Errorf("%s: left %v", step, left)
 		}
+	}
+}
+
+// TestResetNotInPlace: if the new log cannot be built, or not be moved to its place, Reset fails, and neither log is lost.
+func TestResetNotInPlace(t *testing.T) {
+	dir, _, _ := small(t, 12)
+	aside, moved := dir+"-aside", false
+	o := Options{Shard: "00", sync: func(f *os.File) error {
+		if _, err := os.Stat(dir + newSuffix); err == nil && f.Name() == filepath.Dir(dir) {
+			moved = true
+			must(t, os.Rename(dir+newSuffix, aside))
+		}
+		return f.Sync()
+	}}
+	l := open(t, dir, o)
+	for range 2 {
+		if err := l.Reset(77, 3); !errors.Is(err, ErrFailed) || !errors.Is(err, os.ErrNotExist) || !moved {
+			t.Fatalf("got %v, moved away %v", err, moved)
+		}
+	}
+	if _, err := os.Stat(dir + oldSuffix); err != nil {
+		t.Errorf("the old log: %v", err)
+	}
+	l.segments = nil // Reset closed them
+	must(t, os.Rename(aside, dir+newSuffix))
+	if x := open(t, dir, Options{Shard: "00"}).Extent(); x.End != 77 {
+		t.Errorf("got %+v", x)
+	}
+	o.sync = (*os.File).Sync
+	if err := replaceDir(filepath.Join(t.TempDir(), strings.Repeat("x", 252)), o, 0, 0); !errors.Is(err, syscall.ENAMETOOLONG) {
+		t.Errorf("no name for the new log: got %v", err)
 	}
 }
 

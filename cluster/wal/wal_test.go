@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"concordat"
 )
@@ -173,6 +174,63 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
+// TestFullDiskSaid: a log that failed for want of space says so, so that the operator makes some.
+func TestFullDiskSaid(t *testing.T) {
+	var full error
+	l := open(t, filepath.Join(t.TempDir(), "log"), Options{Shard: "00", sync: func(*os.File) error { return full }})
+	full = &fs.PathError{Op: "sync", Path: "log", Err: syscall.ENOSPC}
+	must(t, l.Append(rec(1, 1)))
+	if _, err := l.Sync(); !errors.Is(err, ErrFailed) || !errors.Is(err, concordat.ErrDiskFull) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRebase: an extent that forgets its first records is the same as one that begins after them.
+func TestRebase(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		epochs := []uint64{0}
+		for range 1 + r.IntN(8) {
+			epochs = append(epochs, epochs[len(epochs)-1]+r.Uint64N(3))
+		}
+		base := r.IntN(len(epochs))
+		var got Extent
+		want := Extent{Base: uint64(base), BaseEpoch: epochs[base], End: uint64(base)}
+		for i, e := range epochs[1:] {
+			got.Extend(e)
+			if i+1 > base {
+				want.Extend(e)
+			}
+		}
+		got.Rebase(uint64(base), epochs[base])
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("epochs %v, base %d: %s", epochs, base, d)
+		}
+	}
+}
+
+// TestReadBounded: one read takes no more from the disk than was asked for, unless a single record is larger, and at least half of it.
+func TestReadBounded(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "log"), Options{Shard: "00"})
+	const n = 40
+	fill(t, l, n, 1, 7)
+	s := l.segments[0]
+	for seq := uint64(1); seq <= n; seq++ {
+		for _, most := range []int{0, 100, 500, 2000, 1 << 20} {
+			rs, err := s.read(seq, n, most)
+			must(t, err)
+			took := s.end(seq+uint64(len(rs))-2) - s.offsets[seq-1]
+			fits := uint64(1)
+			for seq+fits <= n && s.end(seq+fits-1)-s.offsets[seq-1] <= int64(most) {
+				fits++
+			}
+			if len(rs) == 0 || len(rs) > 1 && took > int64(most) || uint64(len(rs)) < fits/2 {
+				t.Errorf("from %d, %d bytes: got %d records of %d bytes, %d fit", seq, most, len(rs), took, fits)
+			}
+		}
+	}
+}
+
 // TestModel compares a log with a slice under random calls and crashes.
 func TestModel(t *testing.T) {
 	for seed := range uint64(30) {
@@ -203,7 +261,12 @@ func TestModel(t *testing.T) {
 				must(t, l.Truncate(to))
 				want, durable = want[:to], min(durable, to)
 			case 5:
-				must(t, l.Trim(base+r.Uint64N(durable-base+1), int64(r.IntN(8<<10))))
+				seq, keep, files := base+r.Uint64N(durable-base+1), int64(r.IntN(8<<10)), len(l.segments)
+				may := l.Trimmable(seq, keep)
+				must(t, l.Trim(seq, keep))
+				if did := len(l.segments) < files; may != did {
+					t.Fatalf("seed %d: trimmable %v, trimmed %v", seed, may, did)
+				}
 				if x := l.Extent(); x.Base < base {
 					t.Fatalf("seed %d: base %d after %d", seed, x.Base, base)
 				} else if x.Base > base {
