@@ -64,7 +64,7 @@ faults:
 # kills: a site is killed in the midst of its work KILLS times; then no byte of what is deleted may be left in its folder.
 KILLS ?= 100
 kills:
-	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
+	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat/program -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
 
 # damage: DAMAGES times a bit of a file of a killed site is flipped, or the file is cut or removed, and the site is opened: results by
 # kind of file. KIND=site.db takes that kind alone.

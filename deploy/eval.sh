@@ -45,6 +45,6 @@ $GO test ./minhash -run Estim -v
 CONCORDAT_TESTS=all CONCORDAT_SIM=4 $GO test -timeout 20m ./cluster/replica -run Simulation -v || status=1
 CONCORDAT_RULES=1000 $GO test -timeout 20m ./cluster/replica -run RulesAreNeeded -v
 $GO test ./cluster -run Kill -v || status=1
-$GO test ./cmd/concordat -run XXX -bench ReportPDF -benchtime 5x
+$GO test ./cmd/concordat/program -run XXX -bench ReportPDF -benchtime 5x
 $GO test ./extract -run XXX -bench Pages -benchtime 3x
 exit $status

@@ -58,7 +58,7 @@ fi
 
 case "${1:-}" in
 race)
-	race ./web ./cmd/concordat ./...
+	race ./web ./cmd/concordat/program ./...
 	;;
 rest)
 	names=$(listed | awk '{print $2}' | sort -u | paste -sd '|')
@@ -68,7 +68,7 @@ rest)
 	;;
 *)
 	sh deploy/lint.sh
-	$run ./cmd/concordat ./web ./cluster ./store ./site/answer ./site ./index ./cluster/zk ./...
+	$run ./cmd/concordat/program ./web ./cluster ./store ./site/answer ./site ./index ./cluster/zk ./...
 	$GO -C lab $tests ./...
 	;;
 esac

@@ -5,5 +5,5 @@
 // Start from [Open], whose [Mode] specifies which parts are needed; [Create] creates a site. An [Instance] embeds the *site.Site that
 // uses its parts. Errors caused by a flag, a name or the configuration are *[UsageError].
 //
-// The package prints nothing, reads no command line and serves no requests; package cmd/concordat contains the commands.
+// The package prints nothing, reads no command line and serves no requests; package cmd/concordat/program contains the commands.
 package instance

@@ -147,7 +147,7 @@ var allowed = map[string][]string{
 	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "view", "web/platforms"},
 	"cmd/concordat/screening": {"", "cluster", "cmd/cli", "cmd/parallel", "instance", "minhash", "partners", "report",
 		"screen", "screen/stage", "segment", "simhash", "site", "site/ask"},
-	// cmd/concordat joins everything.
+	// cmd/concordat/program joins everything.
 }
 
 // outside lists modules that only some packages may import.
@@ -165,14 +165,14 @@ var outside = map[string][]string{
 		"web/pages/hooks", "web/pages/libraries", "web/pages/partners", "web/pages/requests", "web/pages/settings", "web/pages/shares",
 		"web/session", "web/static",
 		"federation", "cluster", "cluster/local", "web/lti",
-		"internal/ltitest", "internal/webtest", "cmd/concordat", "cmd/concordat/clustering", "webhook",
+		"internal/ltitest", "internal/webtest", "cmd/concordat/program", "cmd/concordat/clustering", "webhook",
 		"client", "daemon", "harvest", "harvest/fetch", "instance", "meaning/remote"},
 	"github.com/coreos/go-oidc":  {"web/pages/accounts"},
 	"golang.org/x/oauth2":        {"web/pages/accounts"},
 	"github.com/go-jose/go-jose": {"web/lti", "internal/ltitest"},
 	"golang.org/x/crypto":        {"crypto", "web/passwords"},
 	"filippo.io/age":             {"crypto"},
-	"github.com/spf13/cobra": {"cmd/concordat", "cmd/cli",
+	"github.com/spf13/cobra": {"cmd/concordat/program", "cmd/cli",
 		"cmd/concordat/clustering", "cmd/concordat/deleting", "cmd/concordat/federating", "cmd/concordat/harvesting",
 		"cmd/concordat/screening", "cmd/concordat/signin"},
 	"github.com/danielgtaylor/huma/v2":  {"web", "web/api", "web/bounds"},

@@ -21,7 +21,7 @@ const (
 // These predate the limits, and have these limits instead. Lower a number when a room improves.
 var (
 	reached = map[string]int{
-		"cluster.Alone": 85, "cluster.Copy": 65, "cluster.Node": 75, "cmd/concordat.app": 95,
+		"cluster.Alone": 85, "cluster.Copy": 65, "cluster.Node": 75, "cmd/concordat/program.app": 95,
 		"cmd/concordat/federating.commands": 100, "cmd/concordat/screening.commands": 75, "daemon.Daemon": 70,
 		"index.Shard": 80, "instance.Instance": 80, "report.Report": 70, "report/html.doc": 75, "report/html.marker": 80,
 		"web.batchPages": 85, "web.checkPages": 63, "web.reportPages": 75, "web/api.api": 80,
@@ -30,9 +30,9 @@ var (
 		".Partner": 10, "cluster/coord.Session": 10,
 	}
 	testedElsewhere = map[string]string{
-		"cmd/concordat/clustering": "by scripts of cmd/concordat",
-		"cmd/concordat/federating": "by scripts of cmd/concordat",
-		"cmd/concordat/screening":  "by scripts of cmd/concordat",
+		"cmd/concordat/clustering": "by scripts of cmd/concordat/program",
+		"cmd/concordat/federating": "by scripts of cmd/concordat/program",
+		"cmd/concordat/screening":  "by scripts of cmd/concordat/program",
 		"lab":                      "by scripts, and by the evaluations",
 		"lab/bench":                "by scripts: what it measures is judged by people",
 	}

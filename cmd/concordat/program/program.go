@@ -1,0 +1,84 @@
+// Package program is the program concordat: it joins the commands of this folder and of the folders beside it under one command line.
+// Start from [Run]. It is a package so that the tests of those folders can run whole command lines; the command itself only calls [Main].
+package program
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/cmd/concordat/clustering"
+	"concordat/cmd/concordat/deleting"
+	"concordat/cmd/concordat/federating"
+	"concordat/cmd/concordat/harvesting"
+	"concordat/cmd/concordat/screening"
+	"concordat/cmd/concordat/signin"
+	"concordat/extract/sandbox"
+)
+
+// Main runs the command line of the process, and does not return. In a child process that extracts a file, it does that instead.
+func Main() {
+	if sandbox.IsWorker() {
+		sandbox.Main() // for a child process that extracts one file; does not return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
+	code := Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Run executes the command line and returns the exit code.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{cli.Site{Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}}}
+	return cli.Execute(ctx, a.command(), args, &a.Terminal)
+}
+
+// command builds the command tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "concordat",
+		Short: "Find reused text, here and at partner sites, without giving the text away",
+		Long: `Concordat keeps libraries of documents and checks submissions against them.
+
+Start with:
+  concordat init
+  concordat library create theses
+  concordat add --library theses FOLDER
+  concordat check submission.docx --out report.html
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest done),
+4 the match share reached --fail-on, 5 incomplete answer with --require-complete,
+6 cluster restart ended serve, which its service manager starts again.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.Version, _ = built() // this also adds the flag --version
+	f := root.PersistentFlags()
+	f.StringVar(&a.Data, "data", "", "folder of the site (default: $CONCORDAT_DATA, otherwise the user's data folder)")
+	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
+	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not show progress")
+	root.AddCommand(
+		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), inboxCommand(a), a.checkCommand(), a.batchCommand(),
+		a.recheckCommand(),
+		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
+		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),
+		federating.AuditCommand(&a.Site),
+		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.CaseCommand(&a.Site), federating.MirrorCommand(&a.Site),
+		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
+		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),
+		encoderCommand(a), a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),
+	)
+	federating.AnswerCommands(&a.Site, root)
+	cli.Strict(root)
+	return root
+}
