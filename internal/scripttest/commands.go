@@ -24,8 +24,8 @@ type Program func(ctx context.Context, args []string, stdin io.Reader, stdout, s
 // variable makes a test binary run the commands of scripts.
 const variable = "CONCORDAT_SCRIPT_COMMANDS"
 
-// Commands runs the commands of one script, one after another, and does not return, if [Run] started this process for that purpose. Call
-// it first in TestMain. A separate process for each command would spend most of its time starting up. Commands reuse what earlier ones
+// Commands runs the commands of one script, one after another, and does not return, if [Run] started this process for that purpose. [Main]
+// calls it. A separate process for each command would spend most of its time starting up. Commands reuse what earlier ones
 // compiled and unpacked, but each has its own working directory, environment and streams.
 func Commands(p Program) {
 	if os.Getenv(variable) == "" {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"concordat/extract/sandbox"
 	"concordat/internal/ports"
 	"concordat/internal/suite"
 )
@@ -34,6 +36,33 @@ const RaceOptions = "atexit_sleep_ms=0"
 
 // rest begins a script that runs in make rest rather than in make test; the reason follows it.
 const rest = "# rest: "
+
+// Main runs the tests of a package whose scripts run the program concordat: p runs a command line in this process, and main is its main
+// function, for commands that need their own process. others are further programs of the scripts, by name.
+func Main(m testscript.TestingM, p Program, main func(), others map[string]func()) {
+	if sandbox.IsWorker() {
+		sandbox.Main() // the test binary acts as the program, and thus also as the extraction worker
+	}
+	Commands(p)
+	programs := map[string]func(){"concordat": main}
+	maps.Copy(programs, others)
+	testscript.Main(m, programs)
+}
+
+// Lines returns the JSON lines of a command's output by their type.
+func Lines(t *testing.T, out string) map[string][]map[string]any {
+	t.Helper()
+	all := map[string][]map[string]any{}
+	for line := range strings.Lines(out) {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		kind, _ := v["type"].(string)
+		all[kind] = append(all[kind], v)
+	}
+	return all
+}
 
 // Run runs the scripts in dir, a folder of txtar files. In make test, it runs the scripts that do not begin with "# rest: WHY"; in make
 // rest, it runs the others (package suite); with testing.Short, it runs only the scripts that serve a site. Besides the commands of

@@ -51,3 +51,12 @@ func TestStockSegments(t *testing.T) {
 		})
 	}
 }
+
+// withStore runs f on the store of the site in dir.
+func withStore(t *testing.T, dir string, f func(context.Context, *instance.Instance) error) {
+	t.Helper()
+	a := &app{cli.Site{Data: dir}}
+	if err := a.With(t.Context(), instance.StoreOnly, func(o *instance.Instance) error { return f(t.Context(), o) }); err != nil {
+		t.Fatal(err)
+	}
+}

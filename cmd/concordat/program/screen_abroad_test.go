@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"concordat/cmd/cli"
+	"concordat/internal/scripttest"
 )
 
 // screenAbroad screens the library calls against the north.
@@ -19,7 +20,7 @@ func (s *served) screenAbroad(code int, args ...string) (out map[string][]map[st
 	if got := Run(s.t.Context(), all, strings.NewReader(""), &o, &e); got != code {
 		s.t.Fatalf("exit code %d, want %d\n%s%s", got, code, o.String(), e.String())
 	}
-	return typedLines(s.t, o.String()), e.String()
+	return scripttest.Lines(s.t, o.String()), e.String()
 }
 
 // TestScreenAcrossSites compares a library with a partner's, which sees only fingerprints. A used-up budget stops the screening, which

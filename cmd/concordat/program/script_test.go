@@ -7,18 +7,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"concordat/demo/repository"
-	"concordat/extract/sandbox"
 	"concordat/internal/scripttest"
 	"concordat/internal/storetest"
 	"concordat/internal/suite"
 )
 
 func TestMain(m *testing.M) {
-	if sandbox.IsWorker() {
-		sandbox.Main() // the test binary acts as the program, and thus also as the extraction worker
-	}
-	scripttest.Commands(Run)
-	testscript.Main(stopping{m}, map[string]func(){"concordat": Main, "demo-repository": repository.Main})
+	scripttest.Main(stopping{m}, Run, Main, map[string]func(){"demo-repository": repository.Main})
 }
 
 // stopping runs the tests, then stops the database server that they started.

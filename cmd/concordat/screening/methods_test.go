@@ -1,4 +1,4 @@
-package program
+package screening_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/program"
 )
 
 // TestScreen screens two small libraries with every method, within one and against the other.
@@ -19,7 +20,7 @@ func TestScreen(t *testing.T) {
 	concordat := func(want int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if code := Run(t.Context(), append(args, "--data", site), strings.NewReader(""), &out, &errs); code != want {
+		if code := program.Run(t.Context(), append(args, "--data", site), strings.NewReader(""), &out, &errs); code != want {
 			t.Fatalf("concordat %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, out.String(), errs.String())
 		}
 		return out.String()

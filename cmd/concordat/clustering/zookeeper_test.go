@@ -1,10 +1,9 @@
 //go:build linux
 
-package program
+package clustering_test
 
 import (
 	"bytes"
-	"concordat/cmd/concordat/clustering"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -17,8 +16,9 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/clustering"
+	"concordat/cmd/concordat/program"
 	"concordat/daemon"
-	"concordat/instance"
 	"concordat/internal/zktest"
 	"concordat/web/pages/admin"
 )
@@ -35,7 +35,7 @@ func TestClusterCommands(t *testing.T) {
 	cluster := func(code int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		got := Run(t.Context(), append([]string{"cluster", "zookeeper", "--site", "alpha", "--zookeeper-wait", "60s"}, args...),
+		got := program.Run(t.Context(), append([]string{"cluster", "zookeeper", "--site", "alpha", "--zookeeper-wait", "60s"}, args...),
 			strings.NewReader(`{"expires":"2030-01-01T00:00:00Z"}`), &out, &errs)
 		if got != code {
 			t.Fatalf("%v: exit %d, want %d: %s%s", args, got, code, &out, &errs)
@@ -125,29 +125,4 @@ func TestClusterCommands(t *testing.T) {
 		t.Errorf("%d versions, want 3", n)
 	}
 	has(cluster(cli.Misused, "--zookeeper", "nowhere", "status"), "must have the form host:port")
-}
-
-// TestCentralOverlay: the shared settings override a node's file, and its environment overrides the settings.
-func TestCentralOverlay(t *testing.T) {
-	s := instance.CentralSettings{Keys: map[string]string{"check.threshold": "0.25", "check.probe": "exact"}}
-	look := s.Lookup(func(name string) (string, bool) { return "one", name == "CONCORDAT_CHECK_PROBE" })
-	for name, want := range map[string]string{"CONCORDAT_CHECK_THRESHOLD": "0.25", "CONCORDAT_CHECK_PROBE": "one",
-		"CONCORDAT_SERVE_LISTEN": ""} {
-		if got, ok := look(name); got != want || ok != (want != "") {
-			t.Errorf("%s: got %q, %v", name, got, ok)
-		}
-	}
-}
-
-func FuzzParseCentral(f *testing.F) {
-	for _, seed := range []string{`{"format":1,"keys":{"check.threshold":"0.2"},"libraries":{"theses":{}}}`, `{"format":2}`,
-		`{"keys":{"x":"y"}}`, `[]`, ``} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := instance.ParseCentral(coord.Config{Version: 1, Data: b})
-		if err == nil && s.Validate() != nil {
-			t.Errorf("%q is read and is not valid", b)
-		}
-	})
 }

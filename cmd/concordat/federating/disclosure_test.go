@@ -1,4 +1,4 @@
-package program
+package federating_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/program"
 	"concordat/instance"
 	"concordat/store"
 )
@@ -21,7 +22,7 @@ func TestDisclosureCommands(t *testing.T) {
 	command := func(code int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Run(t.Context(), append([]string{"--data", dir}, args...), strings.NewReader(""), &out, &errs); got != code {
+		if got := program.Run(t.Context(), append([]string{"--data", dir}, args...), strings.NewReader(""), &out, &errs); got != code {
 			t.Fatalf("%v exits with %d, want %d: %s", args, got, code, &errs)
 		}
 		return out.String() + errs.String()
@@ -93,8 +94,8 @@ func TestDisclosureCommands(t *testing.T) {
 // withStore runs f on the store of the site in dir.
 func withStore(t *testing.T, dir string, f func(context.Context, *instance.Instance) error) {
 	t.Helper()
-	a := &app{cli.Site{Data: dir}}
-	if err := a.With(t.Context(), instance.StoreOnly, func(o *instance.Instance) error { return f(t.Context(), o) }); err != nil {
+	s := &cli.Site{Data: dir}
+	if err := s.With(t.Context(), instance.StoreOnly, func(o *instance.Instance) error { return f(t.Context(), o) }); err != nil {
 		t.Fatal(err)
 	}
 }

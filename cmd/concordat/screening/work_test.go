@@ -1,4 +1,4 @@
-package program
+package screening_test
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/program"
+	"concordat/internal/scripttest"
 	"concordat/internal/suite"
 )
 
@@ -36,7 +38,7 @@ func newTestSite(t *testing.T) *testSite {
 func (s *testSite) run(want int, args ...string) (out, errs string) {
 	s.t.Helper()
 	var o, e bytes.Buffer
-	if code := Run(s.t.Context(), append(args, "--data", s.data), strings.NewReader(""), &o, &e); code != want {
+	if code := program.Run(s.t.Context(), append(args, "--data", s.data), strings.NewReader(""), &o, &e); code != want {
 		s.t.Fatalf("concordat %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, o.String(), e.String())
 	}
 	return o.String(), e.String()
@@ -54,21 +56,6 @@ func (s *testSite) add(library string, rows [][2]string) {
 		s.t.Fatal(err)
 	}
 	s.run(0, "add", "--library", library, path)
-}
-
-// typedLines returns the JSON lines of an output by type.
-func typedLines(t *testing.T, out string) map[string][]map[string]any {
-	t.Helper()
-	all := map[string][]map[string]any{}
-	for line := range strings.Lines(out) {
-		var v map[string]any
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		kind, _ := v["type"].(string)
-		all[kind] = append(all[kind], v)
-	}
-	return all
 }
 
 // stories returns documents of random sentences; every third repeats sentences of an earlier one, and every ninth is an earlier one in
@@ -155,7 +142,7 @@ func TestScreenGoesOn(t *testing.T) {
 			}
 			args := []string{"screen", "--library", "l", "--method", method, "--work", work, "--json"}
 			want, _ := s.run(0, args...)
-			if n := len(typedLines(t, want)["pair"]); n < 15 {
+			if n := len(scripttest.Lines(t, want)["pair"]); n < 15 {
 				t.Fatalf("%d pairs, want some", n)
 			}
 			if left, _ := filepath.Glob(filepath.Join(work, "*")); len(left) > 0 {
@@ -183,12 +170,12 @@ func TestScreenGoesOn(t *testing.T) {
 			if results(t, got) != results(t, want) {
 				t.Errorf("going on gave another answer:\n%s\nwant\n%s", got, want)
 			}
-			if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are already") {
+			if n := scripttest.Lines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are already") {
 				t.Errorf("%v documents of the earlier run: %s", n, errs)
 			}
 			stop()
 			got, _ = s.run(0, args...)
-			if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 150 || results(t, got) != results(t, want) {
+			if n := scripttest.Lines(t, got)["summary"][0]["resumed"].(float64); n != 150 || results(t, got) != results(t, want) {
 				t.Errorf("all %v documents of the earlier run: another answer", n)
 			}
 			stop()
@@ -216,7 +203,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 		much, _ := s.run(0, args...)
 		little, _ := s.run(0, append(args, "--memory", "1")...)
 		pairs := func(out string) (keys []string) {
-			for _, p := range typedLines(t, out)["pair"] {
+			for _, p := range scripttest.Lines(t, out)["pair"] {
 				keys = append(keys, fmt.Sprint(p["a"], p["b"], p["resemblance"]))
 			}
 			slices.Sort(keys)
@@ -255,7 +242,7 @@ func TestScreenOnFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := s.run(0, args...)
-	if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n == 0 || n == 400 {
+	if n := scripttest.Lines(t, got)["summary"][0]["resumed"].(float64); n == 0 || n == 400 {
 		t.Errorf("%v documents of the earlier run", n)
 	}
 	if want, _ := s.run(0, args...); results(t, got) != results(t, want) {
@@ -287,7 +274,7 @@ func TestScreenOut(t *testing.T) {
 	// The site's key is random and determines whether one sentence counts as edited, so the result is 0.89 or 0.90.
 	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85",
 		"--json")
-	l := typedLines(t, got)
+	l := scripttest.Lines(t, got)
 	if len(l["pair"]) != 3 || len(l["cluster"]) != 1 || len(l["removable"]) != 2 {
 		t.Fatalf("got %s", got)
 	}
@@ -361,12 +348,12 @@ func TestScreenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := cancelling{cancel: cancel}
 	var out bytes.Buffer
-	if code := Run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != cli.Failed ||
+	if code := program.Run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != cli.Failed ||
 		!strings.Contains(errs.String(), "interrupted") || out.Len() > 0 {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	got, _ := s.run(0, args...)
-	if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 60 {
+	if n := scripttest.Lines(t, got)["summary"][0]["resumed"].(float64); n != 60 {
 		t.Errorf("%v documents of the earlier run", n)
 	}
 	if _, err := os.Stat(filepath.Join(s.data, "screen")); !os.IsNotExist(err) {
@@ -392,7 +379,7 @@ func TestScreenOddInput(t *testing.T) {
 		{"words", strings.Repeat("a ", 1<<19)}})
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
 		out, _ := s.run(0, "screen", "--library", "l", "--method", method, "--json")
-		for _, p := range typedLines(t, out)["pair"] {
+		for _, p := range scripttest.Lines(t, out)["pair"] {
 			switch pair := fmt.Sprint(p["a"], " ", p["b"]); pair {
 			case "long long copy", "blank blank too":
 			case "letters words": // they consist of the same letters
@@ -400,7 +387,7 @@ func TestScreenOddInput(t *testing.T) {
 				t.Errorf("%s: %s at %v", method, pair, p["resemblance"])
 			}
 		}
-		if n := len(typedLines(t, out)["pair"]); n < 2 {
+		if n := len(scripttest.Lines(t, out)["pair"]); n < 2 {
 			t.Errorf("%s: %d pairs", method, n)
 		}
 	}
