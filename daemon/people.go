@@ -11,6 +11,7 @@ import (
 	"concordat/site/compare"
 	"concordat/site/retain"
 	"concordat/web"
+	"concordat/web/review"
 )
 
 // policyOf returns the configured policy for people on the pages.
@@ -19,7 +20,7 @@ func policyOf(c *config.Config) web.Policy {
 	quota := func(q config.Quota) people.Quota {
 		return people.Quota{Documents: q.Documents, Characters: q.Characters, Open: q.Open, Bytes: q.Bytes}
 	}
-	return web.Policy{Public: p.Public, Proxies: p.Proxies, SessionIdle: p.SessionIdle, See: web.See(p.See), From: web.From(p.From),
+	return web.Policy{Public: p.Public, Proxies: p.Proxies, SessionIdle: p.SessionIdle, See: review.See(p.See), From: review.From(p.From),
 		Accounts: people.Policy{Quota: quota(p.Quota), PublicQuota: quota(p.OpenQuota), PublicQueue: p.Queue,
 			PublicAccounts: p.Accounts, Registrations: p.Registrations},
 		Calls: p.Calls, NoStore: c.Retention.NoStore}

@@ -19,6 +19,7 @@ import (
 	"concordat/people"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/review"
 )
 
 // routeDecisions states who may use each route. A route without a line fails TestEveryRouteIsDecided. The letters are the roles with
@@ -660,12 +661,12 @@ func TestSubmittersView(t *testing.T) {
 		afterVerdict, refused bool
 	}{
 		{web.Policy{}, true, true, true, false, false},
-		{web.Policy{See: web.SeeReport}, false, true, true, false, false},
-		{web.Policy{See: web.SeeScore}, false, false, true, false, false},
-		{web.Policy{See: web.SeeNothing}, false, false, false, false, true},
-		{web.Policy{From: web.FromVerdict}, false, false, false, false, true},
-		{web.Policy{From: web.FromVerdict}, true, true, true, true, false},
-		{web.Policy{From: web.FromSigned, See: web.SeeReport}, false, false, false, true, true},
+		{web.Policy{See: review.SeeReport}, false, true, true, false, false},
+		{web.Policy{See: review.SeeScore}, false, false, true, false, false},
+		{web.Policy{See: review.SeeNothing}, false, false, false, false, true},
+		{web.Policy{From: review.FromVerdict}, false, false, false, false, true},
+		{web.Policy{From: review.FromVerdict}, true, true, true, true, false},
+		{web.Policy{From: review.FromSigned, See: review.SeeReport}, false, false, false, true, true},
 	} {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
 			d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = c.policy })

@@ -19,6 +19,7 @@ import (
 	"concordat/web/pages"
 	"concordat/web/pages/deletions"
 	"concordat/web/progress"
+	"concordat/web/review"
 )
 
 // batchPages serves the pages of batches and scheduled rechecks.
@@ -260,11 +261,11 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	case err != nil:
 	case batchTables[name] == nil:
 		err = fmt.Errorf("table %q: %w", name, concordat.ErrNotFound)
-	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would suggest that nothing was found
-		err = ErrNotShown
+	case !see.Shows(review.SeeReport) && name != "documents.csv": // an empty table would suggest that nothing was found
+		err = review.ErrNotShown
 	}
 	results := &batchResults{View: view, leads: &batch.ViewedLeads{}}
-	if err == nil && shows(see, SeeReport) {
+	if err == nil && see.Shows(review.SeeReport) {
 		results.leads, err = view.Leads(r.Context(), w.o.Store, w.o.Rules())
 		if err == nil {
 			results.wording, err = batch.WordingLines(r.Context(), w.o.Site, view)

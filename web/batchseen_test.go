@@ -11,6 +11,7 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/review"
 )
 
 // TestBatchSeen: the policy for reports also limits what submitters see of a batch, on every route.
@@ -22,11 +23,11 @@ func TestBatchSeen(t *testing.T) {
 		wording, pair, share bool
 	}{
 		{policy: web.Policy{}, wording: true, pair: true, share: true},
-		{policy: web.Policy{See: web.SeeReport}, pair: true, share: true},
-		{policy: web.Policy{See: web.SeeScore}, share: true},
-		{policy: web.Policy{See: web.SeeNothing}},
-		{policy: web.Policy{From: web.FromVerdict}},
-		{policy: web.Policy{From: web.FromVerdict, See: web.SeeReport}, verdicts: true, pair: true, share: true},
+		{policy: web.Policy{See: review.SeeReport}, pair: true, share: true},
+		{policy: web.Policy{See: review.SeeScore}, share: true},
+		{policy: web.Policy{See: review.SeeNothing}},
+		{policy: web.Policy{From: review.FromVerdict}},
+		{policy: web.Policy{From: review.FromVerdict, See: review.SeeReport}, verdicts: true, pair: true, share: true},
 	} {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
 			d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = c.policy })

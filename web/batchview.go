@@ -19,6 +19,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/progress"
+	"concordat/web/review"
 )
 
 // These constants limit the rows that a batch's page initially shows; the tables contain all rows.
@@ -54,15 +55,15 @@ type batchPage struct {
 	Recheck                         *store.Recheck
 	Today                           string
 	People                          pages.Names
-	Limited                         See            // the visitor's level of access to the findings; empty if unlimited
+	Limited                         review.See     // the visitor's level of access to the findings; empty if unlimited
 	Now                             progress.Shown // progress of an unfinished batch
 }
 
 // ShowsPairs reports whether the visitor may see which documents share wording.
-func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || shows(p.Limited, SeeReport) }
+func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || p.Limited.Shows(review.SeeReport) }
 
 // ShowsShares reports whether the visitor may see the shares.
-func (p *batchPage) ShowsShares() bool { return p.Limited == "" || shows(p.Limited, SeeScore) }
+func (p *batchPage) ShowsShares() bool { return p.Limited == "" || p.Limited.Shows(review.SeeScore) }
 
 // Address returns the address of the page.
 func (p *batchPage) Address() string { return "/batches/" + p.ID }
@@ -178,7 +179,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	if hidden {
 		p.LeftOut.Names = nil
 	}
-	if see != SeeEverything {
+	if see != review.SeeEverything {
 		p.Limited = see
 	}
 	if err := p.fill(l, cluster); err != nil {

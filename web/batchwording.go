@@ -60,8 +60,8 @@ type wordingPage struct {
 
 func (w batchPages) wordingOf(ctx context.Context, v *Visitor, id, n string) (*batch.View, *batch.ViewedWording, error) {
 	view, see, err := w.SeenBatch(ctx, v, id)
-	if err == nil && !shows(see, SeeReport) {
-		err = ErrNotShown
+	if err == nil && !see.Shows(review.SeeReport) {
+		err = review.ErrNotShown
 	}
 	if err != nil {
 		return nil, nil, err

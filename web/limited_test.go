@@ -14,6 +14,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/review"
 )
 
 // TestLimitedExports: a submitter with a limited view gets every format of a report without other people's words, including the
@@ -23,7 +24,7 @@ func TestLimitedExports(t *testing.T) {
 	const wording, among = "had begun to fade", "words among officers"
 	essay := strings.Replace(webtest.Folios, wording, "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."
-	for _, see := range []web.See{web.SeeReport, web.SeeScore} {
+	for _, see := range []review.See{review.SeeReport, review.SeeScore} {
 		t.Run(string(see), func(t *testing.T) {
 			d := webtest.NewWith(t, false, func(o *web.Options) {
 				o.Policy = web.Policy{See: see}

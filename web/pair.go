@@ -79,8 +79,8 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	if err == nil {
 		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
 	}
-	if err == nil && !shows(see, SeeReport) {
-		err = ErrNotShown
+	if err == nil && !see.Shows(review.SeeReport) {
+		err = review.ErrNotShown
 	}
 	var rep *report.Report
 	if err == nil {
@@ -92,7 +92,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 	w.Audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": view.ID, "with": y + 1})
 	l := message.LanguageOf(r)
-	rep = seen(rep, see)
+	rep = see.Part(rep)
 	rep.Language = l.Report()
 	filter := pairFilterOf(r.URL.Query(), view)
 	if r.URL.Query().Get("format") == "html" {
@@ -118,11 +118,11 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 			p.Second.BatchMember = m
 		}
 	}
-	if err = w.aroundPair(r.Context(), p); err == nil && see == SeeEverything {
+	if err = w.aroundPair(r.Context(), p); err == nil && see == review.SeeEverything {
 		err = p.decided(r.Context(), w)
 	}
 	there := ""
-	if err == nil && see == SeeEverything {
+	if err == nil && see == review.SeeEverything {
 		there, err = batch.MemberText(r.Context(), w.o.Site, p.Second.BatchMember)
 	}
 	if err != nil {

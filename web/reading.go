@@ -55,8 +55,8 @@ type checkPage struct {
 	Review    *review.Review
 	MayReview bool
 	MayDelete bool
-	Decides   bool // the visitor may decide for all checks of a library
-	Limited   See  // part of the report that the visitor sees; empty if unlimited
+	Decides   bool       // the visitor may decide for all checks of a library
+	Limited   review.See // part of the report that the visitor sees; empty if unlimited
 	Me        string
 	People    pages.Names
 	Verdicts  []string
@@ -155,12 +155,12 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	if p.Review, err = w.Reviews.Of(r.Context(), t); err != nil {
 		return nil, nil, err
 	}
-	see := w.Sees(v, p.Review)
+	see := w.Reviews.Sees(v, p.Review)
 	p.MayDelete = v.MayReview() && w.o.Eraser != nil
 	p.Decides = v.Role == store.RoleAdministrator
 	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.Mark(v.Name)
-	if see != SeeEverything {
+	if see != review.SeeEverything {
 		p.Limited, p.Review = see, nil // only officers may see what officers wrote
 	}
 	if err != nil {
@@ -180,7 +180,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	if err == nil {
 		p, got, err = w.readTask(r, v, t, false)
 	}
-	if errors.Is(err, ErrNotShown) {
+	if errors.Is(err, review.ErrNotShown) {
 		err = nil // the page shows the error
 	}
 	if err == nil && !t.State.Ended() {
@@ -643,7 +643,7 @@ func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visito
 	if err != nil {
 		return err
 	}
-	return w.o.ReportPDF(r.Context(), pdfWriter{rw}, rep, w.Sees(v, now) == SeeEverything)
+	return w.o.ReportPDF(r.Context(), pdfWriter{rw}, rep, w.Reviews.Sees(v, now) == review.SeeEverything)
 }
 
 // pdf answers with the report as a PDF file.

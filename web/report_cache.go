@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/report/html"
+	"concordat/web/review"
 )
 
 // Bounds on the cache. It is needed because a browser requests the parts of a report one after another.
@@ -113,9 +114,10 @@ func weight(f *report.Findings) int {
 }
 
 // Reading returns the report of a task under the given rules, limited to what a reader may see and prepared for display in parts.
-func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
-	if see == SeeNothing {
-		return nil, fmt.Errorf("report of %s: %w", id, ErrNotShown)
+func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language,
+	see review.See) (*reading, error) {
+	if see == review.SeeNothing {
+		return nil, fmt.Errorf("report of %s: %w", id, review.ErrNotShown)
 	}
 	key, err := json.Marshal(rules)
 	if err != nil {
@@ -183,7 +185,7 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 }
 
 // view returns the cached view for the given rules and language. The key includes the rules, the reader's level of access, and the names.
-func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See, names report.Names) *reading {
+func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see review.See, names report.Names) *reading {
 	var same *report.Report
 	for i, v := range b.views {
 		if v.rules != key {
@@ -196,7 +198,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 		same = v.Report
 	}
 	if same == nil {
-		same = seen(b.prepared.Build(rules), see)
+		same = see.Part(b.prepared.Build(rules))
 	}
 	rep := *same
 	rep.Names = names

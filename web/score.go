@@ -11,6 +11,7 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/pages"
+	"concordat/web/review"
 )
 
 // scoreTime bounds how long one list recomputes scores after rules change, for example the site's. The list then reloads to get the
@@ -54,8 +55,8 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		if err != nil {
 			return nil, err
 		}
-		see := w.Sees(v, now)
-		if see == SeeNothing {
+		see := w.Reviews.Sees(v, now)
+		if see == review.SeeNothing {
 			out[id] = ShownScore{Withheld: true}
 			continue
 		}
@@ -64,7 +65,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 			one.Stage, one.Assigned, one.Due = now.Stage(), now.Assigned, now.Due
 			one.Late = now.Due != "" && now.Verdict == nil && now.Due < w.o.Now().Local().Format(time.DateOnly)
 		}
-		if see == SeeEverything && now.Verdict != nil {
+		if see == review.SeeEverything && now.Verdict != nil {
 			one.Verdict = now.VerdictKey()
 		}
 		rules, err := site.RulesDigest(now.Rules)
@@ -86,7 +87,7 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 		if one.Unasked = !one.Later && !s.Measured; !one.Later && s.Measured {
 			one.Share = &s.Covered
 		}
-		if shows(see, SeeReport) {
+		if see.Shows(review.SeeReport) {
 			one.Flags, one.Leads = s.Flags, s.Leads
 		}
 		out[id] = one
@@ -114,7 +115,7 @@ func (w reportPages) Rescore(ctx context.Context, id concordat.TaskID, rules rep
 	}
 	var got *reading
 	if err == nil {
-		got, err = w.Reading(ctx, id, rules, report.English, SeeEverything)
+		got, err = w.Reading(ctx, id, rules, report.English, review.SeeEverything)
 	}
 	if err == nil {
 		err = w.o.Store.Checks.PutScore(ctx, id, site.ScoreOf(got.Report, revision, digest))
@@ -126,7 +127,7 @@ func (w reportPages) Rescore(ctx context.Context, id concordat.TaskID, rules rep
 
 // Report implements review.Reports.
 func (w reportPages) Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error) {
-	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
+	got, err := w.Reading(ctx, id, rules, report.English, review.SeeEverything)
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,13 @@ import (
 	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/review"
 )
 
 // TestListShowsShares: the list of checks shows each check's counted share under the current rules, to users who may see it.
 func TestListShowsShares(t *testing.T) {
 	t.Parallel()
-	d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = web.Policy{See: web.SeeNothing} })
+	d := webtest.NewWith(t, false, func(o *web.Options) { o.Policy = web.Policy{See: review.SeeNothing} })
 	olga, sue := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter)
 	id := string(d.CheckedBy(t, sue, "essay", webtest.Folios))
 	prog := olga.Program("read")

@@ -13,6 +13,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/limit"
 	"concordat/web/pages/accounts"
+	"concordat/web/review"
 )
 
 // refusal is the answer to an error, the same for pages and the API.
@@ -33,7 +34,7 @@ var refusals = []refusal{
 	{is[*people.TooManyOpen], http.StatusTooManyRequests, "too_many", "error.open"},
 	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},
 	{wraps(bounds.ErrSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
-	{wraps(ErrNotShown), http.StatusForbidden, "refused", "error.notshown"},
+	{wraps(review.ErrNotShown), http.StatusForbidden, "refused", "error.notshown"},
 	{wraps(accounts.ErrLink), http.StatusNotFound, "not_found", "error.link"},
 	{wraps(errSignedOut), http.StatusForbidden, "refused", "error.signed"},
 	{wraps(concordat.ErrNotFound), http.StatusNotFound, "not_found", "error.absent"},

@@ -21,6 +21,7 @@ import (
 	"concordat/web/pages"
 	"concordat/web/pages/deletions"
 	"concordat/web/pages/settings"
+	"concordat/web/review"
 )
 
 // checkPages serves the pages for submitting and following a check.
@@ -213,9 +214,6 @@ func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (sto
 	return t, err
 }
 
-// ErrNotShown means that the site's policy hides this report from submitters, at least for now.
-var ErrNotShown = fmt.Errorf("%w: the site's policy does not allow this report to be shown, at least not yet", concordat.ErrRefused)
-
 // CurrentReport returns the report under the current rules, with the decisions about it, and records the reader.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !pages.HasReport(t) {
@@ -225,14 +223,14 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	if err != nil {
 		return nil, err
 	}
-	see := w.Sees(v, now)
+	see := w.Reviews.Sees(v, now)
 	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, in, see)
 	if err != nil {
 		return nil, err
 	}
 	w.Reports.NoteRead(ctx, v, t.ID, false)
 	rep := *got.Report
-	if see == SeeEverything {
+	if see == review.SeeEverything {
 		rep.Review = now.InReport() // only officers may see what officers wrote
 	}
 	if v.MayReview() { // alerts are for officers

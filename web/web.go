@@ -289,7 +289,7 @@ func (w *Web) routes() {
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Reports, Deletions: w.Deletions,
-		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now})
+		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now, See: w.o.Policy.See, From: w.o.Policy.From})
 	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Progress: w.progress, Shares: w.Shares,
 		Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})

@@ -399,7 +399,7 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", web.ErrRevision)
 	}
-	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Sees(v, now))
+	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, 
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Sees(v, now))
+	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}

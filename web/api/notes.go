@@ -78,8 +78,8 @@ func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, e
 	if err != nil {
 		return nil, err
 	}
-	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
-		return nil, web.ErrNotShown // only officers may see what officers wrote
+	if w.Web.Reviews.Sees(visitorOf(ctx), now) != review.SeeEverything {
+		return nil, review.ErrNotShown // only officers may see what officers wrote
 	}
 	rs, next, err := pageOf(in, listOfNotes, now.Notes, func(r store.Review) int { return r.Seq })
 	if err != nil {
@@ -160,8 +160,8 @@ func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutp
 	if err != nil {
 		return nil, err
 	}
-	if w.Web.Sees(visitorOf(ctx), now) != web.SeeEverything {
-		return nil, web.ErrNotShown
+	if w.Web.Reviews.Sees(visitorOf(ctx), now) != review.SeeEverything {
+		return nil, review.ErrNotShown
 	}
 	if now.Verdict == nil {
 		return nil, fmt.Errorf("verdict of %s: %w", t.ID, concordat.ErrNotFound)

@@ -15,7 +15,6 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/pages"
 	"concordat/web/review"
@@ -96,7 +95,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.Web.Sees(v, now) != web.SeeEverything { // only officers may see what officers wrote
+	if w.Web.Reviews.Sees(v, now) != review.SeeEverything { // only officers may see what officers wrote
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}

@@ -107,10 +107,10 @@ func (w api) reviewed(ctx context.Context, v *pages.Visitor, id string) (*review
 	if err != nil {
 		return nil, err
 	}
-	if w.Web.Sees(v, now) != web.SeeEverything {
-		return nil, web.ErrNotShown // only officers may see what officers decided
+	if w.Web.Reviews.Sees(v, now) != review.SeeEverything {
+		return nil, review.ErrNotShown // only officers may see what officers decided
 	}
-	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
+	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, review.SeeEverything)
 	if err != nil {
 		return nil, err
 	}

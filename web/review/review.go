@@ -39,6 +39,8 @@ type Options struct {
 	Rules     func() report.Rules // rules of new reports
 	Adding    func() Adding       // when and to which library submissions are added
 	Now       func() time.Time
+	See       See  // what submitters see of their own reports
+	From      From // when they begin to see it
 }
 
 // Reviews reads and makes decisions about checks. It is safe for concurrent use.
