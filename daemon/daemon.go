@@ -189,7 +189,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	// A batch of documents can take long, so calls on the socket have no deadline.
 	serveAt(ctx, g, l.control, &http.Server{Handler: s.Control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	people := d.Pages.Server(s.public(d.Pages))
-	people.RegisterOnShutdown(d.Pages.EndStreams)
+	people.RegisterOnShutdown(d.Pages.Streams.End)
 	// Visitors get half of the descriptors; the rest are for the store, the index, files and partners.
 	serveAt(ctx, g, d.Pages.Listener(l.public, min(instance.Descriptors()/2, maxConnections)), people)
 	if l.metrics != nil {

@@ -402,10 +402,13 @@ func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *Visi
 		return
 	}
 	l := message.LanguageOf(r)
-	w.Checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress.Shown, error) {
+	err = w.Streams.Follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress.Shown, error) {
 		now, err := w.o.Store.Batches.Batch(ctx, b.ID)
 		return batchProgress(now, l), err
 	})
+	if err != nil {
+		w.Fail(rw, r, v, err)
+	}
 }
 
 func batchProgress(b store.Batch, l message.Language) progress.Shown {

@@ -252,7 +252,7 @@ func TestBatchStreams(t *testing.T) {
 		streams = append(streams, resp.Body)
 	}
 	ann.Get(path, http.StatusTooManyRequests)
-	d.Web.EndStreams()
+	d.Web.Streams.End()
 	for _, s := range streams {
 		if told, err := io.ReadAll(s); err != nil || !strings.Contains(string(told), "Waiting for its turn") {
 			t.Fatalf("a stream told %q: %v", told, err)

@@ -110,7 +110,7 @@ func TestProgressInBrowser(t *testing.T) {
 		t.Errorf("the page says %q", words)
 	}
 	// The site closes its streams as during a restart; then a worker processes the check.
-	d.Web.EndStreams()
+	d.Web.Streams.End()
 	if err := chromedp.Run(ctx, webtest.Until(`document.querySelector("[data-words]").textContent.includes("Connection")`),
 		webtest.Shot(t, "lost", 1200)); err != nil {
 		t.Fatal(err)

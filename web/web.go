@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"concordat"
@@ -129,12 +128,10 @@ type Web struct {
 	Mux      *http.ServeMux
 	handler  http.Handler
 	Calls    limit.Limiter // limits API calls per minute, by token or address
-	streams  limit.Streams // open event streams
 	access   []access
-	over     chan struct{} // closed when streams must end
-	endOnce  sync.Once
 	cache    reportCache
 	progress *progress.Reader
+	Streams  *progress.Streams // open event streams
 	static   static.Files
 
 	requestTime time.Duration // time limit of a request without files from a known caller
@@ -200,7 +197,7 @@ func New(o Options) (*Web, error) {
 		o.ReportPDF = plainPDF
 	}
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
-		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
+		cache: reportCache{most: cacheBytes}, Streams: progress.NewStreams(o.Logger),
 		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
 	w.Batches, w.Checks = batchPages{w}, checkPages{w}
@@ -244,18 +241,6 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.Ser
 func (w *Web) Route(r *http.Request) string {
 	_, pattern := w.Mux.Handler(r)
 	return pattern
-}
-
-// EndStreams ends continuous answers, for example the progress of checks, when a server shuts down. Browsers then reconnect to its
-// successor.
-func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
-
-// OpenStream lets the visitor follow events. The events end when over is closed; the caller must call leave when it stops following.
-func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err error) {
-	if err := w.streams.Enter(v.Name); err != nil {
-		return nil, nil, err
-	}
-	return w.over, func() { w.streams.Leave(v.Name) }, nil
 }
 
 func (w *Web) routes() {

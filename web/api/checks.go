@@ -19,6 +19,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/progress"
 )
 
 func (w api) apiOfChecks(a huma.API) {
@@ -298,14 +299,14 @@ type apiEvent struct {
 }
 
 // apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). The number of streams is limited, and
-// they end under the same conditions as in follow.
+// they end under the same conditions as in progress.Streams.Follow.
 func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	ctx := r.Context()
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	over, leave, err := w.Web.OpenStream(v)
+	over, leave, err := w.Web.Streams.Open(v)
 	if err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 		}
 		return err == nil && c.Flush() == nil && !e.Finally
 	}
-	beat := time.NewTicker(web.QueueBeat) // the check may run in another process, whose events do not arrive here
+	beat := time.NewTicker(progress.QueueBeat) // the check may run in another process, whose events do not arrive here
 	defer beat.Stop()
 	for {
 		// Read the store because an event may have happened before watching began.
