@@ -56,7 +56,7 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 		if files++; files > pages.MaxFiles {
 			return message.Invalid("wrong.many", pages.MaxFiles)
 		}
-		f.Name = cmp.Or(CleanName(p.FileName()), namelessFile)
+		f.Name = cmp.Or(pages.CleanName(p.FileName()), namelessFile)
 		f.ID = cmp.Or(f.ID, documentOf(p.FileName()), namelessFile)
 		if err := take(f, p); err != nil {
 			return err

@@ -47,14 +47,6 @@ func (w batchPages) batchesRoutes() {
 // errNoBatches is returned on a site without a batch queue.
 var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
 
-// OwnerOf returns the account whose checks and batches the visitor may see, or nil if the visitor may see all of them.
-func OwnerOf(v *Visitor) *string {
-	if v.SeesAll() {
-		return nil
-	}
-	return &v.Name
-}
-
 type batchesPage struct {
 	Batches []store.Batch
 	Older   int64
@@ -65,14 +57,14 @@ type batchesPage struct {
 
 func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // an invalid value starts at the newest batch
-	bs, err := w.o.Store.Batches.Batches(r.Context(), OwnerOf(v), before, TaskPage)
+	bs, err := w.o.Store.Batches.Batches(r.Context(), v.OwnOnly(), before, TaskPage)
 	var people pages.Names
 	if err == nil {
 		people, err = w.Names(r.Context())
 	}
 	var deleted deletions.Now
 	if err == nil {
-		deleted, err = w.Deletions.Just(r, v)
+		deleted, err = deletions.Just(r, w.o.Store, v)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -320,7 +312,7 @@ func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 		http.Redirect(rw, r, back, http.StatusSeeOther)
 		return
 	}
-	if kept := leadQuery(leadFilterOf(r.PostForm)); len(kept) > 0 {
+	if kept := pages.LeadQuery(pages.LeadFilterOf(r.PostForm)); len(kept) > 0 {
 		to += "?" + kept.Encode() + "#leads"
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)

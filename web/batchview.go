@@ -45,7 +45,7 @@ type batchPage struct {
 	Open                            []shownWording // entries of Held that a person must decide about
 	MoreHeld                        int
 	LeadRows                        []shownLead
-	LeadBar                         *leadBar
+	LeadBar                         *pages.LeadBar
 	LeadKept                        url.Values // the active lead filter
 	FoundLeads, MoreLeads           int
 	Many                            []shownMany

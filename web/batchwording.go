@@ -137,14 +137,14 @@ func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Langu
 	if err != nil {
 		return err
 	}
-	filter := leadFilterOf(at.Query())
-	var all []filterable
+	filter := pages.LeadFilterOf(at.Query())
+	var all []pages.FilteredLead
 	for _, one := range leads.Leads {
-		all = append(all, filterable{one.Lead(), one.State})
+		all = append(all, pages.FilteredLead{Lead: one.Lead(), State: one.State})
 	}
-	p.FoundLeads, p.LeadKept = len(all), leadQuery(filter)
+	p.FoundLeads, p.LeadKept = len(all), pages.LeadQuery(filter)
 	if len(all) > 0 {
-		p.LeadBar = newLeadBar(l, all, filter, at)
+		p.LeadBar = pages.NewLeadBar(l, all, filter, at)
 	}
 	chosen := slices.DeleteFunc(leads.Leads, func(one batch.ViewedLead) bool { return !filter.Has(one.Lead(), one.State) })
 	some, many := chosen[:min(len(chosen), batchShownLeads)], leads.Many[:min(len(leads.Many), batchShownMany)]

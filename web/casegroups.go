@@ -74,7 +74,7 @@ func underway(ctx context.Context, db *store.Batches, v *Visitor, listed map[con
 	for _, g := range listed {
 		shown[g.Path] = true
 	}
-	bs, err := db.Batches(ctx, OwnerOf(v), 0, TaskPage)
+	bs, err := db.Batches(ctx, v.OwnOnly(), 0, TaskPage)
 	bs = slices.DeleteFunc(bs, func(b store.Batch) bool { return b.State.Ended() || shown[batchPath(b.ID)] })
 	for i := range bs {
 		bs[i].Title = pages.Visible(bs[i].Title)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 
@@ -157,22 +156,4 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 	p.Meaning, p.Administers = w.Settings.Meaning(r.Context()), v.Role == store.RoleAdministrator
 	p.tell(was, message.LanguageOf(r))
 	w.Show(rw, r, v, code, "new", "title.new", p)
-}
-
-// CleanName returns the last element of a file name without characters that could do harm when displayed.
-func CleanName(name string) string {
-	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
-	name = pages.Visible(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, name))
-	if name == "/" || name == "." || name == ".." {
-		return ""
-	}
-	if runes := []rune(name); len(runes) > 120 {
-		name = string(runes[len(runes)-120:])
-	}
-	return name
 }

@@ -71,7 +71,7 @@ type checkPage struct {
 	SourceFrom int        // index of the first of Sources
 	Filter     sourceFilter
 	LeadFilter report.LeadFilter
-	LeadBar    *leadBar // nil if leads were not requested
+	LeadBar    *pages.LeadBar // nil if leads were not requested
 	Orders     []string
 	Layout     *layoutPage // nil if the page shows the text
 	Page       int         // page of the text, from 1
@@ -312,7 +312,7 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
 	}
 	l.LeadTools = func(i int) template.HTML {
-		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview, leadQuery(p.LeadFilter)})
+		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview, pages.LeadQuery(p.LeadFilter)})
 	}
 	if p.LeadBar != nil {
 		l.LeadFilter = w.piece(in, "lead-filter", p.LeadBar)

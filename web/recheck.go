@@ -163,7 +163,7 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 		if !pages.HasReport(t) {
 			return message.Invalid("wrong.nofinding")
 		}
-		may = w.mayChange(v, t)
+		may = v.MayChange(t)
 	}
 	if !may {
 		return fmt.Errorf("%s %s: %w", kind, target, concordat.ErrRefused)

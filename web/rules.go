@@ -11,6 +11,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 	"concordat/web/review"
 )
 
@@ -37,7 +38,7 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Vis
 func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, log []review.Change) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
-	q := leadQuery(leadFilterOf(f))
+	q := pages.LeadQuery(pages.LeadFilterOf(f))
 	if len(log) > 0 {
 		q.Set("changed", strconv.Itoa(log[len(log)-1].Seq))
 	}

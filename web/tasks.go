@@ -87,7 +87,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.People, err = w.Names(r.Context())
 	}
 	if err == nil {
-		p.Deleted, err = w.Deletions.Just(r, v)
+		p.Deleted, err = deletions.Just(r, w.o.Store, v)
 	}
 	var scores map[concordat.TaskID]ShownScore
 	if err == nil {
@@ -148,7 +148,7 @@ func (w checkPages) Forget(id concordat.TaskID) { w.cache.drop(id) }
 
 func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
 	t.Title = pages.Visible(t.Title)
-	one := row{Task: t, MayCancel: !t.State.Ended() && w.mayChange(v, t), File: FileName(t), LeftOut: view.LeftOutOf(t)}
+	one := row{Task: t, MayCancel: !t.State.Ended() && v.MayChange(t), File: FileName(t), LeftOut: view.LeftOutOf(t)}
 	if one.File == t.Title {
 		one.File = ""
 	}
@@ -194,11 +194,6 @@ func seenName(name any) string { return pages.Visible(fmt.Sprint(name)) }
 func shareBar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
 		100*min(1, max(0, share))))
-}
-
-// mayChange reports whether the visitor may cancel a task.
-func (w *Web) mayChange(v *Visitor, t store.Task) bool {
-	return t.Owner == v.Name || v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
 // task returns the requested task if the visitor may see it; to other visitors it appears not to exist.
@@ -293,7 +288,7 @@ func (w *Web) ReportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) e
 
 // Attachment sets the file name of a download (RFC 6266, section 4); it does not contain the name of the reported document.
 func Attachment(t store.Task, ending string) string {
-	return "attachment; filename*=UTF-8''" + url.PathEscape(CleanName(t.Title)+".report."+ending)
+	return "attachment; filename*=UTF-8''" + url.PathEscape(pages.CleanName(t.Title)+".report."+ending)
 }
 
 func (w checkPages) cancel(rw http.ResponseWriter, r *http.Request, v *Visitor) {
@@ -309,7 +304,7 @@ func (w checkPages) cancel(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 }
 
 func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) error {
-	if !w.mayChange(v, t) {
+	if !v.MayChange(t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
 	}
 	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name},

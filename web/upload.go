@@ -118,7 +118,7 @@ const namelessFile = "document"
 
 // readFile stores one file. A rejected file does not prevent others from being accepted.
 func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) error {
-	name, content := CleanName(p.FileName()), bufio.NewReader(p)
+	name, content := pages.CleanName(p.FileName()), bufio.NewReader(p)
 	if name == "" {
 		if _, err := content.Peek(1); err != nil {
 			return nil // a browser sends an empty part for a field without files

@@ -97,7 +97,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	bs, err := w.Web.Options().Store.Batches.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
+	bs, err := w.Web.Options().Store.Batches.Batches(ctx, visitorOf(ctx).OwnOnly(), before, in.Limit)
 	out := &apiBatchesOutput{}
 	out.Body.Batches = []view.Batch{}
 	for _, b := range bs {

@@ -19,7 +19,7 @@ import (
 	"concordat/harvest/oai"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages"
 )
 
 const (
@@ -172,6 +172,6 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j s
 	case size == 0:
 		return j, 0, refuse("%s is empty.", r.URL)
 	}
-	name := web.CleanName(harvest.WithEnding(path.Base(r.Name), media))
+	name := pages.CleanName(harvest.WithEnding(path.Base(r.Name), media))
 	return site.Job{Name: name, File: hash, NoStore: d.w.Options().Policy.NoStore}, size, nil
 }

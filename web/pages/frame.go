@@ -64,6 +64,19 @@ func (v *Visitor) MayReview() bool {
 	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
+// OwnOnly returns the account to whose checks and batches the visitor's view is limited, or nil if the visitor may see all of them.
+func (v *Visitor) OwnOnly() *string {
+	if v.SeesAll() {
+		return nil
+	}
+	return &v.Name
+}
+
+// MayChange reports whether the visitor may cancel a task.
+func (v *Visitor) MayChange(t store.Task) bool {
+	return t.Owner == v.Name || v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
+}
+
 // Note returns the audit entry for an action of the visitor.
 func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}

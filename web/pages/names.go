@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 	"unicode"
 
@@ -65,4 +66,22 @@ func Visible(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// CleanName returns the last element of a file name without characters that could do harm when displayed.
+func CleanName(name string) string {
+	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
+	name = Visible(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, name))
+	if name == "/" || name == "." || name == ".." {
+		return ""
+	}
+	if runes := []rune(name); len(runes) > 120 {
+		name = string(runes[len(runes)-120:])
+	}
+	return name
 }

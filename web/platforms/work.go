@@ -17,7 +17,6 @@ import (
 	"concordat/site"
 	"concordat/site/compare"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/lti"
 	"concordat/web/pages"
 )
@@ -195,7 +194,7 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	case a.Digest != "" && a.Digest != hash:
 		return j, fmt.Errorf("%w: the file is not the one that the platform named (SHA-256 differs)", concordat.ErrUnavailable)
 	}
-	name := web.CleanName(cmp.Or(a.Filename, f.Filename, a.Title, "submission"))
+	name := pages.CleanName(cmp.Or(a.Filename, f.Filename, a.Title, "submission"))
 	if path.Ext(name) == "" {
 		name += endings[cmp.Or(f.Media, a.Media)]
 	}

@@ -146,12 +146,12 @@ type Now struct {
 }
 
 // Just returns the deletion that the visitor has just requested, if a list's address identifies it.
-func (w Deletions) Just(r *http.Request, v *pages.Visitor) (d Now, err error) {
+func Just(r *http.Request, db *store.DB, v *pages.Visitor) (d Now, err error) {
 	id := r.URL.Query().Get("deleted")
 	if id == "" {
 		return d, nil
 	}
-	e, err := w.o.Store.Retention.Erasure(r.Context(), id)
+	e, err := db.Retention.Erasure(r.Context(), id)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Actor != v.Name {
 		return d, nil // an address alone proves nothing
 	}
