@@ -203,7 +203,7 @@ func shownSite(t *testing.T) (*webtest.Site, *webtest.Person, *strings.Replacer)
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.Post(hook, http.StatusOK, url.Values{"action": {"ping"}})
 	return d, ada, strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"),
-		"LEADS", leadBatch(t, d), "/BAD",
+		"LEADS", d.LeadBatch(t), "/BAD",
 		"/"+string(ids["broken"]),
 		"/PDF", "/"+string(ids["paged.pdf"]), "/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 }

@@ -11,6 +11,12 @@ import (
 	"concordat/store"
 )
 
+// Two texts that share nothing.
+const (
+	ledger = webtest.Ledger
+	keeper = webtest.Keeper
+)
+
 // TestInboxGroups: a batch or an archive is one row in the list of checks and leads to its own list. Users who see every report can sort
 // and filter the list by figures from the reports, and its address contains the selection.
 func TestInboxGroups(t *testing.T) {

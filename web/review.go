@@ -8,6 +8,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/batches"
 	"concordat/web/review"
 )
 
@@ -45,7 +46,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 		return
 	}
 	to := "/checks/" + string(t.ID) + "#notes"
-	if back := f.Get("back"); pairAddress.MatchString(back) {
+	if back := f.Get("back"); batches.IsPair(back) {
 		http.Redirect(rw, r, back+"#verdicts", http.StatusSeeOther)
 		return
 	}

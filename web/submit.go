@@ -262,7 +262,7 @@ func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs 
 			}
 			if common.Into != "" {
 				detail["library"] = common.Into
-			} else if err := w.Batches.plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
+			} else if err := w.Batches.Plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
 				return err
 			}
 			if err := tx.Audit.Note(ctx, v.Name, action, detail); err != nil {

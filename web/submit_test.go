@@ -338,3 +338,36 @@ func TestOneName(t *testing.T) {
 		olga.Wants(olga.Get("/checks/"+string(given), http.StatusOK), "<h1>Given</h1>", "<bdi>a.titled, b.titled</bdi>")
 	}
 }
+
+// TestFormsKeepWhatWasEntered: a rejected form is shown again with the user's entries and the reason in the user's language.
+func TestFormsKeepWhatWasEntered(t *testing.T) {
+	t.Parallel()
+	d := webtest.New(t, true)
+	olga := d.SignedIn(t, "olga", store.RoleOfficer)
+	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
+	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"},
+		"purpose": {"thesis"}}
+	page := olga.Send(olga.Form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
+	olga.Wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`,
+		`value="thesis"`, "比例“101”无效", "文件须重新选择")
+	if strings.Contains(page, "invalid") {
+		t.Error("English on a Chinese page")
+	}
+	page = olga.Send(olga.Form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
+	olga.Wants(page, "第 2 行：“soon”不是日期")
+	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"},
+		"short": {"on"}}
+	page = olga.Send(olga.Form("/checks", fields), http.StatusBadRequest)
+	olga.Wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`,
+		`id="min_characters" name="min_characters" type="number" min="0" max="1000000" value="12"`,
+		`name="short" aria-describedby="short-hint" checked`, "时限“0”无效")
+}
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

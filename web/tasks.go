@@ -264,9 +264,7 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		h.Set("Content-Disposition", Attachment(t, "csv"))
 		err = w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Content-Security-Policy", ReportPolicy())
-		err = w.ReportHTML(rw, rep)
+		err = sendReport(w.Web, rw, rep)
 	}
 	if err != nil {
 		w.o.Logger.Error("report", "task", t.ID, "error", err)

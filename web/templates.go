@@ -18,6 +18,7 @@ import (
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages/admin"
+	"concordat/web/pages/batches"
 	"concordat/web/pages/libraries"
 	"concordat/web/static"
 )
@@ -70,10 +71,9 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"bytes":       func(n int64) string { return admin.BytesWords(l, n) },
 			"segment":     url.PathEscape,
 			"icon":        static.Icon,
-			"called":      memberName,
-			"by":          memberBy,
+			"called":      batches.MemberName,
+			"by":          batches.MemberBy,
 			"seen":        seenName,
-			"side":        func(p *pairPage, s pairSide, which string) pairForm { return pairForm{s, p, which} },
 			"disguises":   report.Disguises,
 			"flagged":     func(m *store.BatchMember) int { return report.Disguises(m.Flags) },
 			"bar":         shareBar,

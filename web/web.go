@@ -31,6 +31,7 @@ import (
 	"concordat/web/pages/accounts"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/alerts"
+	"concordat/web/pages/batches"
 	"concordat/web/pages/cases"
 	"concordat/web/pages/deletions"
 	"concordat/web/pages/harvests"
@@ -139,11 +140,11 @@ type Web struct {
 	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
 	Admin     adminPages
 	Reports   reportPages
-	Batches   batchPages
 	Checks    checkPages
 	Example   examplePages
 	Accounts  accounts.Accounts
 	Alerts    alerts.Alerts
+	Batches   batches.Batches
 	State     admin.Admin
 	Settings  settings.Settings
 	Harvests  harvests.Harvests
@@ -200,8 +201,7 @@ func New(o Options) (*Web, error) {
 		cache: reportCache{most: cacheBytes}, Streams: progress.NewStreams(o.Logger),
 		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
-	w.Batches, w.Checks = batchPages{w}, checkPages{w}
-	w.Example = examplePages{w}
+	w.Checks, w.Example = checkPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -256,6 +256,8 @@ func (w *Web) routes() {
 	w.AddPage("GET /checks", pages.Everyone, w.Checks.checksPage)
 	w.AddPage("GET /checks/new", pages.Checkers, w.Checks.newPage)
 	w.AddPage("POST /checks", pages.Checkers, w.Checks.submit)
+	w.AddPage("GET /batches/new", pages.Checkers, w.Checks.newBatchPage)
+	w.AddPage("POST /batches", pages.Checkers, w.Checks.submitBatch)
 	w.AddPage("POST /example", pages.Administrators, w.Example.change)
 	w.AddPage("POST /checks/cases", pages.Officers, w.Reports.changeCases)
 	w.AddPage("GET /checks/{id}", pages.Everyone, w.Reports.checkPage)
@@ -265,7 +267,8 @@ func (w *Web) routes() {
 	w.AddPage("POST /checks/{id}/rules", pages.Officers, w.Reports.changeRules)
 	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
-	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Checks, Batches: w.Batches})
+	control := batches.Control{Store: w.o.Store, Queue: w.o.Batches}
+	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Checks, Batches: control})
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Settings = settings.New(w, settings.Options{Control: w.o.Settings, Meaning: w.o.Meaning, Logger: w.o.Logger})
@@ -279,7 +282,8 @@ func (w *Web) routes() {
 		Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
-	w.Batches.batchesRoutes()
+	w.Batches = batches.New(w, batches.Options{Control: control, Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
+		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
 	w.Reports.readingRoutes()
 	w.Requests = requests.New(w, requests.Options{Site: w.o.Site, Store: w.o.Store, Answers: w.o.Answers, Asks: w.o.Asks, Tasks: w,
 		Partners: w.o.Partner, Logger: w.o.Logger})

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
 	"concordat/report"
+	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web"
 )
@@ -195,4 +197,38 @@ func (d *Site) Await(t *testing.T) map[string]concordat.TaskID {
 		stop()
 	}
 	return out
+}
+
+// Glass and GlassAgain are the documents of LeadBatch: a text, and the same in other words.
+const (
+	Glass = `The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. ` +
+		`Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. ` +
+		`Whoever broke the oath lost his workshop, and his relatives were kept under arrest until he came home. ` +
+		`Despite these measures two masters settled in Lorraine and sold ruby goblets to the court within ten years.`
+	GlassAgain = `In 1411 the magistrates, who were afraid that a fire would break out, made the guild shift all its glass furnaces to an ` +
+		`island called Lissa. No apprentice might take the red recipe over the lagoon, as each had sworn it before the warden. For a breach ` +
+		`of that oath a man paid with his workshop, while relatives of his were arrested and held until his return. Lorraine nevertheless ` +
+		`became home to two masters, from whom the court bought ruby goblets ten years afterwards.`
+)
+
+// LeadBatch submits a batch of two documents as ann and returns its path; one document restates the other in different words.
+func (d *Site) LeadBatch(t *testing.T) string {
+	t.Helper()
+	files := store.OpenFiles(filepath.Join(d.Dir, "originals"))
+	var inputs []store.BatchInput
+	for _, f := range [][2]string{{"essay.txt", GlassAgain}, {"glass.txt", Glass}} {
+		hash, _, err := files.Put(t.Context(), strings.NewReader(f[1]), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
+	}
+	id, err := d.Batches.Submit(t.Context(), "ann", "Two essays", batch.Job{NoLibraries: true, Leads: true}, inputs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := d.AwaitBatch(t, id); b.State != concordat.TaskDone {
+		t.Fatalf("%s: %s", b.State, b.Cause)
+	}
+	return "/batches/" + id
 }

@@ -112,6 +112,12 @@ func flagsIn(text string) (out []concordat.Flag) {
 	return out
 }
 
+// Ledger and Keeper are texts of documents in batches. They share nothing.
+const (
+	Ledger = "Three surveyors measured the valley from end to end and wrote the height of every hill into a ledger bound in green leather. When the ledger was lost in a fire, the youngest of them wrote all of it down again from memory. "
+	Keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
+)
+
 // Folios is the text of the one document of a site.
 const Folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
 

@@ -283,7 +283,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Vi
 	}
 	answer, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
 		func() (*view.Batch, error) {
-			id, err := w.Web.Batches.HandBatch(r.Context(), v, u)
+			id, err := w.Web.Checks.HandBatch(r.Context(), v, u)
 			if err != nil {
 				return nil, err
 			}

@@ -1,4 +1,4 @@
-package web
+package batches
 
 import (
 	"context"
@@ -134,35 +134,35 @@ func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
 // Large returns the number of largest clusters whose pictures are shown. The other clusters are collapsed.
 func (p *batchPage) Large() int { return batchShownMatrices }
 
-func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Batches) batchPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query()
 	cluster, _ := strconv.Atoi(q.Get("cluster")) // an unparsable value becomes 0, which is not a cluster number
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil {
-		p.People, err = w.Names(r.Context())
+		p.People, err = w.frame.Names(r.Context())
 	}
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), q, p)
 		p.Charted = len(p.Pairs) > 0 || !p.Batch.State.Ended()
 		if err == nil && !p.Charted {
-			err = p.EachPair(r.Context(), w.o.Store, chartLeast, func(batch.ViewedPair) bool {
+			err = p.EachPair(r.Context(), w.Store, chartLeast, func(batch.ViewedPair) bool {
 				p.Charted = true
 				return false
 			})
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.Asked = q.Get("documents") != ""
 	p.Listed = p.Asked || len(p.Documents) <= batchShownDocuments
-	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
 // viewBatch prepares the page of a batch. The cluster with the given number, from 1, is shown with its matrix and chart, like the largest
 // clusters.
-func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int,
+func (w Batches) viewBatch(ctx context.Context, v *pages.Visitor, id string, l message.Language, cluster int,
 	at *url.URL) (*batchPage, error) {
 	view, see, err := w.SeenBatch(ctx, v, id)
 	if err != nil {
@@ -174,7 +174,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 		hideNames(l, view)
 	}
 	p := &batchPage{View: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.MayReview(), MayDelete: v.MayReview() &&
-		w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
+		w.o.MayDelete, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	p.LeftOut = view.Job.AllLeftOut()
 	if hidden {
 		p.LeftOut.Names = nil
@@ -205,11 +205,11 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
 	if p.Limited == "" && !hidden { // only officers may see what officers wrote, including names of documents
-		if p.Events, err = w.o.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
+		if p.Events, err = w.Store.Batches.BatchEvents(ctx, b.ID); err != nil {
 			return nil, err
 		}
 	}
-	again, err := w.o.Store.Alerts.Recheck(ctx, store.RecheckBatch, b.ID)
+	again, err := w.Store.Alerts.Recheck(ctx, store.RecheckBatch, b.ID)
 	if err == nil {
 		p.Recheck = &again
 	} else if !errors.Is(err, concordat.ErrNotFound) {

@@ -1,4 +1,4 @@
-package web
+package batches
 
 import (
 	"context"
@@ -16,11 +16,6 @@ import (
 	"concordat/web/pages"
 )
 
-func (w batchPages) recheckRoutes() {
-	w.AddPage("GET /rechecks", pages.Everyone, w.rechecksPage)
-	w.AddPage("POST /rechecks", pages.Checkers, w.setRecheck)
-}
-
 // shownRecheck is a recheck in the form shown to people and programs.
 type shownRecheck struct {
 	store.Recheck
@@ -32,8 +27,8 @@ type shownRecheck struct {
 }
 
 // Rechecks returns the rechecks that the visitor may see.
-func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, error) {
-	all, err := w.o.Store.Alerts.Rechecks(ctx)
+func (w Batches) Rechecks(ctx context.Context, v *pages.Visitor) ([]shownRecheck, error) {
+	all, err := w.Store.Alerts.Rechecks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +53,11 @@ func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, e
 		}
 		if r.Kind == store.RecheckBatch {
 			var b store.Batch
-			b, err = w.o.Store.Batches.Batch(ctx, r.Target)
+			b, err = w.Store.Batches.Batch(ctx, r.Target)
 			one.Title, one.Link = b.Title, "/batches/"+r.Target
 		} else {
 			var t store.Task
-			t, err = w.o.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
+			t, err = w.Store.Checks.Task(ctx, concordat.TaskID(r.Target))
 			one.Title, one.Link = t.Title, "/checks/"+r.Target
 			if r.Latest != "" {
 				one.Link = "/checks/" + r.Latest
@@ -87,20 +82,20 @@ type rechecksPage struct {
 	People   pages.Names
 }
 
-func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Batches) rechecksPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p := rechecksPage{Today: w.o.Now().Format(time.DateOnly)}
 	var err error
-	if p.People, err = w.Names(r.Context()); err == nil {
+	if p.People, err = w.frame.Names(r.Context()); err == nil {
 		p.Rechecks, err = w.Rechecks(r.Context(), v)
 	}
 	if err == nil {
 		if id := r.URL.Query().Get("check"); id != "" {
 			var t store.Task
-			t, err = w.Visible(r.Context(), v, concordat.TaskID(id))
+			t, err = w.o.Checks.Visible(r.Context(), v, concordat.TaskID(id))
 			p.Check = &t
 			if err == nil {
 				var now store.Recheck
-				now, err = w.o.Store.Alerts.Recheck(r.Context(), store.RecheckCheck, id)
+				now, err = w.Store.Alerts.Recheck(r.Context(), store.RecheckCheck, id)
 				if p.Now = &now; errors.Is(err, concordat.ErrNotFound) {
 					p.Now, err = nil, nil
 				}
@@ -108,13 +103,13 @@ func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Vis
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "rechecks", "title.rechecks", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "rechecks", "title.rechecks", p)
 }
 
-func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Batches) setRecheck(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ParseForm(rw, r)
 	kind, target := r.PostForm.Get("kind"), r.PostForm.Get("target")
 	if err == nil {
@@ -133,7 +128,7 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visit
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	to := "/rechecks"
@@ -144,9 +139,9 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visit
 }
 
 // mayRecheck returns nil if the visitor may schedule rechecks of the check or batch.
-func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target string) error {
-	if w.o.Batches == nil {
-		return errNoBatches
+func (w Batches) mayRecheck(ctx context.Context, v *pages.Visitor, kind, target string) error {
+	if w.Queue == nil {
+		return ErrNone
 	}
 	may := false
 	if kind == store.RecheckBatch {
@@ -156,7 +151,7 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 		}
 		may = w.mayChangeBatch(v, b)
 	} else {
-		t, err := w.Visible(ctx, v, concordat.TaskID(target))
+		t, err := w.o.Checks.Visible(ctx, v, concordat.TaskID(target))
 		if err != nil {
 			return err
 		}
@@ -173,7 +168,7 @@ func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target str
 
 // PutRecheck schedules a recheck at an interval in days. The first takes place on the given day or, if the day is empty, after one
 // interval.
-func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target string, every int, on string) error {
+func (w Batches) PutRecheck(ctx context.Context, v *pages.Visitor, kind, target string, every int, on string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
@@ -189,7 +184,7 @@ func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target str
 		return err
 	}
 	detail := map[string]any{"kind": kind, "target": target, "every": every, "next": next}
-	return pages.Change(ctx, w.o.Store, v.Name, "recheck_set", detail, func(tx *store.DB) error {
+	return pages.Change(ctx, w.Store, v.Name, "recheck_set", detail, func(tx *store.DB) error {
 		now, err := tx.Alerts.Recheck(ctx, kind, target)
 		if errors.Is(err, concordat.ErrNotFound) {
 			now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
@@ -202,22 +197,19 @@ func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target str
 	})
 }
 
-func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target string) error {
+func (w Batches) DropRecheck(ctx context.Context, v *pages.Visitor, kind, target string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
-	return pages.Change(ctx, w.o.Store, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
+	return pages.Change(ctx, w.Store, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
 		return tx.Alerts.DeleteRecheck(ctx, kind, target)
 	})
 }
 
-// plan schedules a recheck of a submission if so configured. The submission is valid without it, so a failure is only logged.
-func (w batchPages) plan(ctx context.Context, tx *store.DB, v *Visitor, kind, target string) error {
-	if w.o.AgainDays == nil || w.o.Batches == nil {
-		return nil
-	}
-	days := w.o.AgainDays()
-	if days <= 0 {
+// Plan schedules a recheck of a submission if so configured. The submission is valid without it, so a failure is only logged.
+func (w Batches) Plan(ctx context.Context, tx *store.DB, v *pages.Visitor, kind, target string) error {
+	days := w.o.Checks.AgainDays()
+	if days <= 0 || w.Queue == nil {
 		return nil
 	}
 	r := store.Recheck{Kind: kind, Target: target, Owner: v.Name, Every: days, Next: w.o.Now().AddDate(0, 0, days)}

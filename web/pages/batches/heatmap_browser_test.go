@@ -1,4 +1,4 @@
-package web_test
+package batches_test
 
 import (
 	"encoding/json"

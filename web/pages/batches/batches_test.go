@@ -1,4 +1,4 @@
-package web_test
+package batches_test
 
 import (
 	"bytes"
@@ -23,9 +23,10 @@ import (
 	"concordat/web"
 )
 
+// Two texts that share nothing.
 const (
-	ledger = "Three surveyors measured the valley from end to end and wrote the height of every hill into a ledger bound in green leather. When the ledger was lost in a fire, the youngest of them wrote all of it down again from memory. "
-	keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
+	ledger = webtest.Ledger
+	keeper = webtest.Keeper
 )
 
 func TestBatchPages(t *testing.T) {

@@ -1,54 +1,19 @@
-package web_test
+package batches_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
-	"concordat"
 	"concordat/client"
 	"concordat/internal/webtest"
 	"concordat/site/batch"
 	"concordat/store"
 )
-
-const (
-	glass = `The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. ` +
-		`Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. ` +
-		`Whoever broke the oath lost his workshop, and his relatives were kept under arrest until he came home. ` +
-		`Despite these measures two masters settled in Lorraine and sold ruby goblets to the court within ten years.`
-	glassAgain = `In 1411 the magistrates, who were afraid that a fire would break out, made the guild shift all its glass furnaces to an ` +
-		`island called Lissa. No apprentice might take the red recipe over the lagoon, as each had sworn it before the warden. For a breach ` +
-		`of that oath a man paid with his workshop, while relatives of his were arrested and held until his return. Lorraine nevertheless ` +
-		`became home to two masters, from whom the court bought ruby goblets ten years afterwards.`
-)
-
-// leadBatch submits a batch of two documents as ann and returns its path; one document restates the other in different words.
-func leadBatch(t *testing.T, d *webtest.Site) string {
-	t.Helper()
-	files := store.OpenFiles(filepath.Join(d.Dir, "originals"))
-	var inputs []store.BatchInput
-	for _, f := range [][2]string{{"essay.txt", glassAgain}, {"glass.txt", glass}} {
-		hash, _, err := files.Put(t.Context(), strings.NewReader(f[1]), 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
-	}
-	id, err := d.Batches.Submit(t.Context(), "ann", "Two essays", batch.Job{NoLibraries: true, Leads: true}, inputs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b := d.AwaitBatch(t, id); b.State != concordat.TaskDone {
-		t.Fatalf("%s: %s", b.State, b.Cause)
-	}
-	return "/batches/" + id
-}
 
 // TestBatchLeadPages: a batch's leads are listed apart from its pairs, with both texts and a side-by-side view. An officer decides on a
 // lead in both reports, with a reason, and undoes the decision. The tables and the API show it.
@@ -56,7 +21,7 @@ func TestBatchLeadPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
 	ann, officer := d.SignedIn(t, "ann", store.RoleSubmitter), d.SignedIn(t, "olga", store.RoleOfficer)
-	path := leadBatch(t, d)
+	path := d.LeadBatch(t)
 	page := officer.Get(path, http.StatusOK)
 	officer.Wants(page, `id="leads"`, "says the same thing in other words", "made the guild shift all its glass furnaces",
 		"glass blowers moved",
@@ -82,7 +47,8 @@ func TestBatchLeadPages(t *testing.T) {
 		t.Fatalf("leads %+v", got)
 	}
 	l := got.Leads[0]
-	if text := glassAgain[l.Span.Start:l.Span.End]; !strings.HasPrefix(text, "In 1411") || l.SourceSpan.End > len(glass) { // ASCII text
+	text := webtest.GlassAgain[l.Span.Start:l.Span.End] // ASCII text
+	if !strings.HasPrefix(text, "In 1411") || l.SourceSpan.End > len(webtest.Glass) {
 		t.Errorf("the lead is of %q", text)
 	}
 	if read("?state=counted") != 0 || read("?kind=translation") != 0 || read("?kind=rewording&state=open") != 1 {

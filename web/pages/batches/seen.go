@@ -1,4 +1,4 @@
-package web
+package batches
 
 import (
 	"context"
@@ -6,20 +6,21 @@ import (
 	"concordat"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/pages"
 	"concordat/web/review"
 )
 
 // SeenBatch returns the part of a batch's findings so far that the visitor may see, and the visitor's level.
-func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batch.View, review.See, error) {
+func (w Batches) SeenBatch(ctx context.Context, v *pages.Visitor, id string) (*batch.View, review.See, error) {
 	b, err := w.VisibleBatch(ctx, v, id)
 	if err != nil {
 		return nil, review.SeeNothing, err
 	}
-	view, err := batch.Open(ctx, w.o.Store, b.ID)
+	view, err := batch.Open(ctx, w.Store, b.ID)
 	if err != nil {
 		return nil, review.SeeNothing, err
 	}
-	s, err := w.Reviews.SeesBatch(ctx, v, view.Members)
+	s, err := w.o.Reviews.SeesBatch(ctx, v, view.Members)
 	if err != nil {
 		return nil, review.SeeNothing, err
 	}
@@ -33,7 +34,7 @@ func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batc
 }
 
 // PairsOf is like SeenBatch, but fails with review.ErrNotShown if the visitor may not see pairs.
-func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.View, error) {
+func (w Batches) PairsOf(ctx context.Context, v *pages.Visitor, id string) (*batch.View, error) {
 	view, s, err := w.SeenBatch(ctx, v, id)
 	if err == nil && !s.Shows(review.SeeReport) {
 		return nil, review.ErrNotShown
@@ -42,22 +43,22 @@ func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.
 }
 
 // seesFresh reports whether the visitor may see which sources a recheck found for the first time.
-func (w batchPages) seesFresh(ctx context.Context, v *Visitor, r store.Recheck) (bool, error) {
+func (w Batches) seesFresh(ctx context.Context, v *pages.Visitor, r store.Recheck) (bool, error) {
 	if v.SeesAll() {
 		return true, nil
 	}
 	if r.Kind == store.RecheckBatch {
-		members, err := w.o.Store.Batches.BatchMembers(ctx, r.Target)
+		members, err := w.Store.Batches.BatchMembers(ctx, r.Target)
 		if err != nil {
 			return false, err
 		}
-		s, err := w.Reviews.SeesBatch(ctx, v, members)
+		s, err := w.o.Reviews.SeesBatch(ctx, v, members)
 		return s.Shows(review.SeeReport), err
 	}
 	id := r.Latest
 	if id == "" {
 		id = r.Target
 	}
-	s, err := w.Reviews.SeesBatch(ctx, v, []store.BatchMember{{Task: concordat.TaskID(id)}})
+	s, err := w.o.Reviews.SeesBatch(ctx, v, []store.BatchMember{{Task: concordat.TaskID(id)}})
 	return s.Shows(review.SeeReport), err
 }

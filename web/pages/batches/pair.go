@@ -1,4 +1,4 @@
-package web
+package batches
 
 import (
 	"context"
@@ -52,14 +52,19 @@ type pairForm struct {
 	Which string // unique on a page
 }
 
+// Side returns the form for a verdict on one side of the pair.
+func (p *pairPage) Side(s pairSide, which string) pairForm { return pairForm{s, p, which} }
+
 // Back returns the address to which the form returns.
 func (f pairForm) Back() string { return f.page.Back() }
 
 // Verdicts returns the selectable verdicts.
 func (f pairForm) Verdicts() []string { return f.page.Verdicts }
 
-// pairAddress matches the addresses to which a form on the page of a pair may return.
 var pairAddress = regexp.MustCompile(`^/batches/[a-z0-9-]+/pairs/[0-9]+/[0-9]+(\?[A-Za-z0-9=&%+._~-]*)?$`)
+
+// IsPair reports whether an address leads to the page of a pair, so that a form on that page may return to it.
+func IsPair(address string) bool { return pairAddress.MatchString(address) }
 
 // Address returns the address of the page, without its filter.
 func (p *pairPage) Address() string {
@@ -73,7 +78,7 @@ func (p *pairPage) Back() string { return p.Address() + "?" + p.Filter.Encode() 
 const wholePair = 400_000
 
 // batchPairPage shows two documents of a batch side by side and marks what they have in common.
-func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Batches) batchPairPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	view, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
 	if err == nil {
@@ -84,13 +89,13 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 	var rep *report.Report
 	if err == nil {
-		rep, err = batch.PairReport(r.Context(), w.o.Site, w.o.Store, view.ID, x, y, w.o.Rules())
+		rep, err = batch.PairReport(r.Context(), w.o.Site, w.Store, view.ID, x, y, w.o.Checks.Rules())
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": view.ID, "with": y + 1})
+	w.o.Auditor.Audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": view.ID, "with": y + 1})
 	l := message.LanguageOf(r)
 	rep = see.Part(rep)
 	rep.Language = l.Report()
@@ -99,9 +104,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		if filter.Hide {
 			hideNamesIn(l, rep, x, y)
 		}
-		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		rw.Header().Set("Content-Security-Policy", ReportPolicy())
-		if err := w.ReportHTML(rw, rep); err != nil {
+		if err := w.o.Checks.SendReport(rw, rep); err != nil {
 			w.o.Logger.Error("pair", "batch", view.ID, "error", err)
 		}
 		return
@@ -126,11 +129,11 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 		there, err = batch.MemberText(r.Context(), w.o.Site, p.Second.BatchMember)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.comparePair(rep, there, r.URL.Query().Get("from"))
-	w.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "pair", "title.pair", p)
 }
 
 // hideNamesIn replaces the names of a pair's two documents with numbers in the pair's report.
@@ -163,7 +166,7 @@ func hideNamesIn(l message.Language, rep *report.Report, x, y int) {
 }
 
 // aroundPair finds the pair and its neighbours in the filtered list.
-func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
+func (w Batches) aroundPair(ctx context.Context, p *pairPage) error {
 	same := func(one batch.ViewedPair) bool {
 		a, b := p.Members[one.A].Number, p.Members[one.B].Number
 		return a == p.First.Number && b == p.Second.Number || b == p.First.Number && a == p.Second.Number
@@ -180,7 +183,7 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 			"?" + p.Filter.Encode()
 	}
 	last, first := "", ""
-	err := p.Filter.each(ctx, w.o.Store, p.View, func(one batch.ViewedPair) {
+	err := p.Filter.each(ctx, w.Store, p.View, func(one batch.ViewedPair) {
 		p.All++
 		switch {
 		case same(one):
@@ -198,7 +201,7 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 		return err
 	}
 	p.Later = first // first pair of the list, since this pair is not in it
-	return p.EachPair(ctx, w.o.Store, 0, func(one batch.ViewedPair) bool {
+	return p.EachPair(ctx, w.Store, 0, func(one batch.ViewedPair) bool {
 		if !same(one) {
 			return true
 		}
@@ -208,12 +211,12 @@ func (w batchPages) aroundPair(ctx context.Context, p *pairPage) error {
 }
 
 // decided reads the decisions about the pair and about the checks of its documents.
-func (p *pairPage) decided(ctx context.Context, w batchPages) error {
+func (p *pairPage) decided(ctx context.Context, w Batches) error {
 	for _, side := range []*pairSide{&p.First, &p.Second} {
 		if side.Task == "" {
 			continue
 		}
-		now, err := w.Reviews.OfTask(ctx, side.Task)
+		now, err := w.o.Reviews.OfTask(ctx, side.Task)
 		if err != nil {
 			return err
 		}
@@ -222,9 +225,9 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 	if p.Filter.Hide {
 		return nil // events contain the documents' names
 	}
-	all, err := w.o.Store.Batches.BatchEvents(ctx, p.ID)
+	all, err := w.Store.Batches.BatchEvents(ctx, p.ID)
 	if err == nil {
-		p.People, err = w.Names(ctx)
+		p.People, err = w.frame.Names(ctx)
 	}
 	for _, e := range all {
 		if why, ok := batch.OfPair(e, p.First.BatchMember, p.Second.BatchMember); ok {
@@ -237,15 +240,15 @@ func (p *pairPage) decided(ctx context.Context, w batchPages) error {
 
 // comparePair prepares both texts and the links between them.
 func (p *pairPage) comparePair(rep *report.Report, there, from string) {
-	rep.Submission.Title = memberName(p.First.BatchMember)
+	rep.Submission.Title = MemberName(p.First.BatchMember)
 	p.Whole = there != "" && len(rep.Submission.Text)+len(there) <= wholePair
 	o := html.CompareOptions{Text: there, Whole: p.Whole, Joined: true}
 	o.From, _ = strconv.Atoi(from) // an unparsable value starts at the first part
 	for i := range rep.Sources {
-		rep.Sources[i].Title = memberName(p.Second.BatchMember)
+		rep.Sources[i].Title = MemberName(p.Second.BatchMember)
 	}
 	for i := range rep.Leads {
-		rep.Leads[i].Title = memberName(p.Second.BatchMember)
+		rep.Leads[i].Title = MemberName(p.Second.BatchMember)
 	}
 	view := html.NewView(rep)
 	if len(rep.Sources) > 0 {
@@ -261,8 +264,8 @@ func (p *pairPage) comparePair(rep *report.Report, there, from string) {
 }
 
 // decidePair saves a decision on whether a pair counts, or a comment on it.
-func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
+func (w Batches) decidePair(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		f := r.PostForm
 		if f.Get("verdict") != "comment" {
 			return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), f.Get("verdict"), f.Get("reason"))
@@ -275,7 +278,7 @@ func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visit
 		if err != nil {
 			return err
 		}
-		return batch.CommentPair(ctx, w.o.Store, b.ID, store.BatchEvent{At: w.o.Now(), By: v.Name, Text: strings.TrimSpace(text)}, x, y,
+		return batch.CommentPair(ctx, w.Store, b.ID, store.BatchEvent{At: w.o.Now(), By: v.Name, Text: strings.TrimSpace(text)}, x, y,
 			v.Note("batch_pair_comment", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1}))
 	})
 }

@@ -1,4 +1,4 @@
-package web
+package batches
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ const (
 	chartLeast = 0.01
 )
 
-// memberName returns the display name of a batch document: its title or, if it has none, its file name.
-func memberName(m *store.BatchMember) string {
+// MemberName returns the display name of a batch document: its title or, if it has none, its file name.
+func MemberName(m *store.BatchMember) string {
 	name := m.Name
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
 		name = name[i+2:]
@@ -36,15 +36,15 @@ func memberName(m *store.BatchMember) string {
 	return pages.Visible(cmp.Or(strings.TrimSpace(m.Title), path.Base(name)))
 }
 
-// memberBy returns a document's author and file, which distinguish documents with the same title.
-func memberBy(m *store.BatchMember) string {
+// MemberBy returns a document's author and file, which distinguish documents with the same title.
+func MemberBy(m *store.BatchMember) string {
 	var parts []string
 	for _, one := range []string{m.Author, m.Group, cmp.Or(m.Timed.String(), string(m.Dated))} {
 		if one != "" {
 			parts = append(parts, one)
 		}
 	}
-	if memberName(m) != pages.Visible(m.Name) {
+	if MemberName(m) != pages.Visible(m.Name) {
 		parts = append(parts, m.Name)
 	}
 	return pages.Visible(strings.Join(parts, " · "))
@@ -113,7 +113,7 @@ func (f pairFilter) each(ctx context.Context, db *store.DB, v *batch.View, do fu
 	words := strings.ToLower(f.Query)
 	names := make([]string, len(v.Members))
 	for i := range v.Members {
-		names[i] = strings.ToLower(memberName(&v.Members[i]) + " " + memberBy(&v.Members[i]))
+		names[i] = strings.ToLower(MemberName(&v.Members[i]) + " " + MemberBy(&v.Members[i]))
 	}
 	var kept []batch.ViewedPair
 	err := v.EachPair(ctx, db, f.least, func(one batch.ViewedPair) bool {
@@ -159,14 +159,14 @@ type pairList struct {
 }
 
 // listPairs reads the page of pairs that q selects.
-func (w batchPages) listPairs(ctx context.Context, q url.Values, p *batchPage) error {
+func (w Batches) listPairs(ctx context.Context, q url.Values, p *batchPage) error {
 	l := pairList{pairFilter: pairFilterOf(q, p.View), Orders: pairOrders}
 	n, err := strconv.Atoi(q.Get("pairs"))
 	if err != nil || n < 1 || n > chartPairs {
 		n = 1
 	}
 	first := (n - 1) * pairsOnPage
-	err = l.each(ctx, w.o.Store, p.View, func(one batch.ViewedPair) {
+	err = l.each(ctx, w.Store, p.View, func(one batch.ViewedPair) {
 		if l.All >= first && len(l.Rows) < pairsOnPage {
 			l.Rows = append(l.Rows, p.shown(one))
 		}
@@ -210,7 +210,7 @@ type charts struct {
 }
 
 // batchCharts answers with the chart data of a batch as JSON.
-func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Batches) batchCharts(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	view, err := w.PairsOf(r.Context(), v, r.PathValue("id"))
 	if err == nil && r.URL.Query().Get("hide") != "" {
 		hideNames(message.LanguageOf(r), view)
@@ -219,7 +219,7 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err == nil {
 		for i := range view.Members {
 			m := &view.Members[i]
-			d := chartDocument{Number: m.Number + 1, Title: memberName(m), Author: pages.Visible(m.Author), Date: m.Dated, Time: m.Timed,
+			d := chartDocument{Number: m.Number + 1, Title: MemberName(m), Author: pages.Visible(m.Author), Date: m.Dated, Time: m.Timed,
 				Cluster: view.Cluster(i)}
 			if m.Task != "" {
 				d.Path = "/checks/" + string(m.Task)
@@ -237,13 +237,13 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 			return cmp.Compare(x, y)
 		})
 		short := func(share float64) float64 { return float64(int(share*10000+0.5)) / 10000 }
-		err = view.EachPair(r.Context(), w.o.Store, chartLeast, func(p batch.ViewedPair) bool {
+		err = view.EachPair(r.Context(), w.Store, chartLeast, func(p batch.ViewedPair) bool {
 			out.Pairs = append(out.Pairs, [5]any{p.A, p.B, short(p.ShareA), short(p.ShareB), p.Counted()})
 			return len(out.Pairs) < chartPairs
 		})
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
