@@ -1,8 +1,9 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,10 +37,19 @@ func formOf(op string) form {
 }
 
 // marked tells the compiler that the code written for a change is in a separate file, named by the change's number, and that the code
-// after it is in the file of the enclosing change, if any. This is necessary because a compiler reports no columns beyond 255. The space
-// separates it from a preceding /.
-func marked(k, around int, s string) string {
-	return fmt.Sprintf(" /*line mutant%d.go:1:1*/%s/*line mutant%d.go:1:1*/", k, s, cmp.Or(around, k))
+// after it is in the file of the enclosing change or, if there is none, on its own line. This is necessary because a compiler reports no
+// columns beyond 255. The space separates it from a preceding /.
+func marked(k, around int, s, after string) string {
+	if around > 0 {
+		after = fmt.Sprintf("mutant%d.go:1:1", around)
+	}
+	return fmt.Sprintf(" /*line mutant%d.go:1:1*/%s/*line %s*/", k, s, after)
+}
+
+// place returns the file, line and column of the byte at offset at.
+func place(file string, src []byte, at int) string {
+	before := src[:at]
+	return fmt.Sprintf("%s:%d:%d", path.Base(file), 1+bytes.Count(before, []byte("\n")), at-bytes.LastIndexByte(before, '\n'))
 }
 
 // schema returns the source of a file with all its changes, each after its number (Untch, Offutt and Harrold 1993, Mutation analysis
@@ -81,13 +91,14 @@ func between(src []byte, start, end int, cs []Change, around int, number map[str
 // switched writes the changes of one span, nested.
 func switched(src []byte, same, inner []Change, around int, number map[string]int) string {
 	one := same[0]
+	after := place(one.File, src, one.End)
 	if one.Form == formNumber || one.Form == formWhole || one.Form == formShift {
 		k := number[one.Key()]
 		left := slices.DeleteFunc(slices.Clone(inner), func(c Change) bool { return c.End > one.LeftEnd })
 		right := slices.DeleteFunc(slices.Clone(inner), func(c Change) bool { return c.Start < one.RightStart })
 		name := map[form]string{formNumber: "mutantNumber", formWhole: "mutantWhole", formShift: "mutantShift"}[one.Form]
 		return marked(k, around, fmt.Sprintf("%s(%d, %s, %s, %q, %q)", name, k, between(src, one.Start, one.LeftEnd, left, k, number),
-			between(src, one.RightStart, one.End, right, k, number), one.Op, one.ToOp))
+			between(src, one.RightStart, one.End, right, k, number), one.Op, one.ToOp), after)
 	}
 	text := between(src, one.Start, one.End, inner, number[one.Key()], number)
 	// If a statement is a single call, the code that omits the statement goes around the code that changes the call.
@@ -95,13 +106,13 @@ func switched(src []byte, same, inner []Change, around int, number map[string]in
 		k := number[c.Key()]
 		switch c.Form {
 		case formTruth:
-			text = marked(k, around, fmt.Sprintf("(mutantIs(%d) && (%s) || !mutantIs(%d) && (%s))", k, c.To, k, text))
+			text = marked(k, around, fmt.Sprintf("(mutantIs(%d) && (%s) || !mutantIs(%d) && (%s))", k, c.To, k, text), after)
 		case formValue:
-			text = marked(k, around, fmt.Sprintf("mutantPick(%d, %s, %s)", k, text, c.To))
+			text = marked(k, around, fmt.Sprintf("mutantPick(%d, %s, %s)", k, text, c.To), after)
 		case formNoError:
-			text = marked(k, around, fmt.Sprintf("mutantNoError(%d, func() error { return %s })", k, text))
+			text = marked(k, around, fmt.Sprintf("mutantNoError(%d, func() error { return %s })", k, text), after)
 		case formDropped:
-			text = marked(k, around, fmt.Sprintf("if !mutantIs(%d) { %s }", k, text))
+			text = marked(k, around, fmt.Sprintf("if !mutantIs(%d) { %s }", k, text), after)
 		}
 	}
 	return text
@@ -117,10 +128,12 @@ func dropsLast(c Change) int {
 var (
 	quotedSwitch = regexp.MustCompile(`mutant[A-Z]\w*\((\d+)`)
 	placeOfError = regexp.MustCompile(`^\S*mutant(\d+)\.go:\d+`)
+	lineOfError  = regexp.MustCompile(`^\S*?([^/\s]+\.go):(\d+):`)
 )
 
-// faulty returns the numbers of the changes that a compiler rejects: the ones quoted in a message, or the one at its position.
-func faulty(messages string) map[int]bool {
+// faulty returns the numbers of the changes that a compiler rejects: the ones quoted in a message, the one at its position, or all on its
+// line, since an untyped constant is rejected for the type of its neighbour.
+func faulty(messages string, cs []Change, number map[string]int) map[int]bool {
 	out := map[int]bool{}
 	for line := range strings.Lines(messages) {
 		found := quotedSwitch.FindAllStringSubmatch(line, -1)
@@ -130,6 +143,13 @@ func faulty(messages string) map[int]bool {
 		for _, m := range found {
 			if k, err := strconv.Atoi(m[1]); err == nil {
 				out[k] = true
+			}
+		}
+		if m := lineOfError.FindStringSubmatch(line); found == nil && m != nil {
+			for _, c := range cs {
+				if path.Base(c.File) == m[1] && strconv.Itoa(c.Line) == m[2] {
+					out[number[c.Key()]] = true
+				}
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,13 +127,12 @@ func (g *together) compile(ctx context.Context) (string, error) {
 		if err == nil {
 			return list, nil
 		}
-		bad := faulty(out)
+		bad := faulty(out, g.changes, g.number)
+		maps.DeleteFunc(bad, func(k int, _ bool) bool { return g.apart[k] })
 		if len(bad) == 0 || ctx.Err() != nil {
 			return "", fmt.Errorf("build with all changes: %w\n%s", err, out)
 		}
-		for k := range bad {
-			g.apart[k] = true
-		}
+		maps.Copy(g.apart, bad)
 	}
 }
 

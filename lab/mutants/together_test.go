@@ -80,6 +80,10 @@ func name(s string) string {
 	return "nobody"
 }
 
+const share = 1.5
+
+func part() float64 { return 2 * (share + 1) }
+
 func wait(done chan bool) bool {
 	for {
 		select {
@@ -135,6 +139,12 @@ func TestWait(t *testing.T) {
 }
 
 func ExampleSum() {}
+
+func TestPart(t *testing.T) {
+	if part() != 5 {
+		t.Error(part())
+	}
+}
 
 func TestName(t *testing.T) {
 	if name("a") != "a." {
