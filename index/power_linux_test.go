@@ -152,3 +152,29 @@ func TestMergedPowerLoss(t *testing.T) {
 		}
 	}
 }
+
+// TestReadOnlySyncsNothing: a shard opened for reading makes no sync, since some read-only file systems refuse that.
+func TestReadOnlySyncsNothing(t *testing.T) {
+	if !powertest.Alone(t) {
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "shard")
+	ps := someProfiles(3)
+	if err := Build(dir, testOptions, sound(slices.Values(ps))); err != nil {
+		t.Fatal(err)
+	}
+	d := powertest.Watch(t, dir)
+	o := testOptions
+	o.ReadOnly = true
+	s, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameAnswers(t, s, ps)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Calls(); n > 0 {
+		t.Errorf("%d syncs, want none", n)
+	}
+}
