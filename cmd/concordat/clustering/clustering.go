@@ -40,3 +40,6 @@ func NodeNames(ns []coord.NodeID) string {
 	}
 	return strings.Join(out, ",")
 }
+
+// commands contains the state that this package's commands share, for one site.
+type commands struct{ *cli.Site }

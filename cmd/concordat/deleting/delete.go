@@ -14,8 +14,10 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/view"
 )
 
 func DeleteCommand(s *cli.Site) *cobra.Command {
@@ -132,4 +134,163 @@ func (a *commands) printReceipt(r *retain.Receipt, file string) error {
 		a.Say("  %d reports cite the documents; wording quoted in these reports: %s", r.Reports, r.Cited)
 	}
 	return nil
+}
+
+// commands contains the state that this package's commands share, for one site.
+type commands struct{ *cli.Site }
+
+func (a *commands) deleteDocuments() *cobra.Command {
+	return Deletion(a.Site, "document LIBRARY ID...", "Delete documents from a library", cobra.MinimumNArgs(2),
+		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
+			l, err := o.Library(ctx, args[0])
+			if err != nil {
+				return t, err
+			}
+			t.Library = l.ID
+			for _, id := range args[1:] {
+				_, err := o.Store.Catalogue.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
+				if errors.Is(err, concordat.ErrNotFound) {
+					return t, cli.Usagef("library %s has no document %s", l.ID, id)
+				}
+				if err != nil {
+					return t, err
+				}
+				t.Documents = append(t.Documents, concordat.DocumentID(id))
+			}
+			return t, nil
+		})
+}
+
+func (a *commands) deleteLibrary() *cobra.Command {
+	return Deletion(a.Site, "library NAME", "Delete a library and all its documents", cobra.ExactArgs(1),
+		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
+			l, err := o.Library(ctx, args[0])
+			return retain.Target{Library: l.ID, Whole: true}, err
+		})
+}
+
+func (a *commands) deleteReports() *cobra.Command {
+	return Deletion(a.Site, "report ID...", "Delete checks with their reports, texts and originals", cobra.MinimumNArgs(1),
+		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
+			for _, id := range args {
+				_, err := o.Store.Checks.Task(ctx, concordat.TaskID(id))
+				if errors.Is(err, concordat.ErrNotFound) {
+					return t, cli.Usagef("no report %s; see concordat report list", id)
+				}
+				if err != nil {
+					return t, err
+				}
+				t.Tasks = append(t.Tasks, concordat.TaskID(id))
+			}
+			return t, nil
+		})
+}
+
+func (a *commands) deleteList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List deletions, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				es, err := o.Store.Retention.Erasures(cmd.Context(), 0, 100)
+				for _, e := range es {
+					if err != nil {
+						break
+					}
+					if a.JSON {
+						err = a.Line(view.OfDeletion(e))
+					} else {
+						a.Say("%s  %s  %-8s %s  %s", e.ID, e.Made.Local().Format(time.DateTime), e.State, e.Actor, e.Reason)
+					}
+				}
+				return err
+			})
+		}}
+}
+
+func (a *commands) deleteReceipt() *cobra.Command {
+	return &cobra.Command{Use: "receipt ID", Short: "Print the receipt of a deletion as JSON", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				e, err := o.Store.Retention.Erasure(cmd.Context(), args[0])
+				if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Receipt == nil {
+					return cli.Usagef("no receipt %s; see concordat delete list", args[0])
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(a.Stdout, "%s\n", e.Receipt)
+				return err
+			})
+		}}
+}
+
+// maxReceipt is the maximum size in bytes of a receipt to verify.
+const maxReceipt = 64 << 20
+
+func (a *commands) deleteVerify() *cobra.Command {
+	var cardFiles []string
+	var document string
+	c := &cobra.Command{
+		Use: "verify FILE", Short: "Check the signature of a deletion receipt", Args: cobra.ExactArgs(1),
+		Long: `Verify checks the site's signature on the receipt against the cards given with --card, or those that
+this site has stored. With --document LIBRARY/ID, it also checks that the receipt is about that document.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := instance.ReadBounded(args[0], maxReceipt)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			cards, err := a.ReadCards(cmd.Context(), cardFiles)
+			if err != nil {
+				return err
+			}
+			var r retain.Receipt
+			if err := json.Unmarshal(b, &r); err != nil || r.Version != retain.ReceiptVersion {
+				return cli.Usagef("%s: not a version %d receipt: %v", args[0], retain.ReceiptVersion, err)
+			}
+			if err := verifyReceipt(r, cards); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if document != "" && !names(r, document) {
+				return fmt.Errorf("%s: %w: the receipt is not about document %s", args[0], concordat.ErrNotFound, document)
+			}
+			a.Say("the receipt is unchanged since site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
+			if a.JSON {
+				return a.Line(map[string]any{"ok": true, "site": r.Site, "id": r.ID})
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with a site's card; may be repeated")
+	c.Flags().StringVar(&document, "document", "", "check that the receipt is about this document, given as LIBRARY/ID")
+	return c
+}
+
+// verifyReceipt returns nil if the receipt was signed by the site of the cards.
+func verifyReceipt(r retain.Receipt, cards cli.Cards) error {
+	if len(r.Signature) == 0 {
+		return fmt.Errorf("the receipt is not signed: %w", concordat.ErrInvalid)
+	}
+	var s signing.ReceiptSignature
+	if err := json.Unmarshal(r.Signature, &s); err != nil {
+		return fmt.Errorf("decode the signature: %w: %v", concordat.ErrInvalid, err)
+	}
+	sum, err := r.Sum()
+	if err != nil {
+		return err
+	}
+	err = cards.Check(concordat.Statement{Site: s.Site, Kind: signing.KindReceipt, At: s.At, KeyEpoch: s.KeyEpoch,
+		Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
+	if err != nil {
+		return fmt.Errorf("check the signature of site %s: %w", s.Site, err)
+	}
+	return nil
+}
+
+// names reports whether the receipt covers a document, given as LIBRARY/ID.
+func names(r retain.Receipt, document string) bool {
+	for _, d := range r.Documents {
+		if d.Name == retain.NameOf(document) {
+			return true
+		}
+	}
+	return false
 }

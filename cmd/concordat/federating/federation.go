@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/crypto"
+	"concordat/federation"
 	"concordat/instance"
 	"concordat/partners"
 	"concordat/store"
@@ -91,4 +92,189 @@ func (a *commands) showFederation(id *crypto.Identity, m store.Membership) error
 		}
 	}
 	return nil
+}
+
+func (a *commands) federationCreate() *cobra.Command {
+	return &cobra.Command{
+		Use: "create NAME", Short: "Create a federation that this site leads", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
+				ctx, f := cmd.Context(), args[0]
+				id, err := partners.CreateFederation(ctx, o, k, concordat.FederationID(f), instance.Administrator)
+				if err != nil {
+					return err
+				}
+				return a.showNamed(ctx, o, id, f)
+			})
+		},
+	}
+}
+
+func (a *commands) federationInvite() *cobra.Command {
+	c := &cobra.Command{
+		Use: "invite NAME SITE...", Short: "Make active partners members of a federation that this site leads",
+		Long: `Invite allows the partners to fetch the federation's secret from this site. Their administrators then run
+concordat federation join NAME SITE, where SITE is this site.`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
+				ctx := cmd.Context()
+				var all []store.Partner
+				for _, who := range args[1:] {
+					p, err := o.Partner(ctx, who)
+					if err != nil {
+						return err
+					}
+					all = append(all, p)
+				}
+				if err := partners.AddMembers(ctx, o, id, concordat.FederationID(args[0]), all, instance.Administrator); err != nil {
+					return err
+				}
+				return a.showNamed(ctx, o, id, args[0])
+			})
+		},
+	}
+	return c
+}
+
+func (a *commands) federationJoin() *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "join NAME SITE", Short: "Fetch the secret of a federation from the partner that leads it", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, f := cmd.Context(), concordat.FederationID(args[0])
+			return a.withPartner(ctx, args[1], timeout, func(c *federation.Client) error {
+				return a.WithKeys(ctx, func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
+					id, err := partners.JoinFederation(ctx, o, k, c, f, instance.Administrator)
+					if err != nil {
+						return err
+					}
+					return a.showNamed(ctx, o, id, args[0])
+				})
+			})
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the federation's leader")
+	return c
+}
+
+func (a *commands) federationShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [NAME]", Short: "Show federations, their members and epochs", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
+				ctx := cmd.Context()
+				if len(args) == 1 {
+					m, err := o.Membership(ctx, args[0])
+					if err != nil {
+						return err
+					}
+					return a.showFederation(id, m)
+				}
+				ms, err := o.Store.Partners.Memberships(ctx)
+				if err != nil {
+					return err
+				}
+				for _, m := range ms {
+					if err := a.showFederation(id, m); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (a *commands) federationRotate() *cobra.Command {
+	var overlap time.Duration
+	var early bool
+	c := &cobra.Command{
+		Use: "rotate NAME", Short: "Begin a new epoch of a federation that this site leads",
+		Long: `Rotate creates a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the
+old epoch is served as well. At most two epochs are served at once, and they begin at least a day apart. An epoch that
+begins less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				if _, err := partners.Led(cmd.Context(), o, id, concordat.FederationID(args[0])); err != nil {
+					return err
+				}
+				return a.newEpoch(cmd.Context(), o, k, args[0], overlap, early, "federation rotated", nil)
+			})
+		},
+	}
+	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long to keep serving the old epoch, at most 336h")
+	c.Flags().BoolVar(&early, "early", false, "allow an epoch that begins less than 30 days after the last one")
+	return c
+}
+
+func (a *commands) federationRemove() *cobra.Command {
+	var overlap time.Duration
+	c := &cobra.Command{
+		Use: "remove NAME SITE...", Short: "Remove members and begin a new epoch without them",
+		Long: `Remove takes the sites out of the federation and creates a new secret, which they cannot fetch. If several
+sites leave, remove them with one command: epochs begin at least a day apart, and an epoch that begins less than
+30 days after the last one needs the consent of every member's administrator. Removed sites keep the secret of the
+old epoch, which remains useful until --overlap has passed.`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				ctx := cmd.Context()
+				m, err := partners.Led(ctx, o, id, concordat.FederationID(args[0]))
+				if err != nil {
+					return err
+				}
+				left := instance.Members(m)
+				var gone []concordat.SiteID
+				for _, name := range args[1:] {
+					p, err := o.Partner(ctx, name)
+					if err != nil {
+						return err
+					}
+					i := slices.Index(left, p.Site)
+					if i < 0 {
+						return cli.Usagef("%s is not a member of federation %s", name, args[0])
+					}
+					left, gone = slices.Delete(left, i, i+1), append(gone, p.Site)
+				}
+				// Save the membership first, so that the removed sites get no more secrets.
+				if err := o.Store.Partners.Join(ctx, m.Federation, m.Leader, left...); err != nil {
+					return err
+				}
+				return a.newEpoch(ctx, o, k, args[0], overlap, true, "federation member removed", map[string]any{"sites": gone})
+			})
+		},
+	}
+	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long to keep serving the old epoch, at most 336h")
+	return c
+}
+
+func (a *commands) federationLeave() *cobra.Command {
+	return &cobra.Command{
+		Use: "leave NAME", Short: "Leave a federation and delete its secrets", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
+				ctx := cmd.Context()
+				m, err := o.Membership(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if err := o.Store.Partners.Leave(ctx, m.Federation); err != nil {
+					return err
+				}
+				if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {
+					return err
+				}
+				if err := o.Audit(ctx, "federation left", map[string]any{"federation": args[0]}); err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Line(map[string]any{"federation": args[0], "left": true})
+				}
+				a.Say("left federation %s", args[0])
+				return nil
+			})
+		},
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -170,4 +171,103 @@ func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) er
 		}
 	}
 	return nil
+}
+
+// batchPair records a decision about one pair.
+func (a *app) batchPair(with withBatch) *cobra.Command {
+	var count, discount, byRules bool
+	var why string
+	c := &cobra.Command{Use: "pair ID DOCUMENT DOCUMENT", Short: "Decide whether a pair of a batch counts", Args: cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verdict := ""
+			switch {
+			case count && !discount && !byRules:
+				verdict = store.VerdictCount
+			case discount && !count && !byRules:
+				verdict = store.VerdictDiscount
+			case !byRules || count || discount:
+				return cli.Usagef("specify exactly one of --count, --discount and --by-rules")
+			}
+			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				numbers, err := pairNumbers(ctx, o, b.ID, args[1], args[2])
+				if err != nil {
+					return err
+				}
+				if err := batch.SetVerdict(ctx, o.Site, o.Store, b.ID, actor, numbers[0], numbers[1], verdict, why,
+					o.Config.Report.Rules); err != nil {
+					return err
+				}
+				return a.showBatch(ctx, o, b.ID)
+			})
+		}}
+	c.Flags().BoolVar(&count, "count", false, "count the pair, regardless of the rules")
+	c.Flags().BoolVar(&discount, "discount", false, "do not count the pair, regardless of the rules")
+	c.Flags().BoolVar(&byRules, "by-rules", false, "let the rules decide whether the pair counts")
+	c.Flags().StringVar(&why, "reason", "", "reason for the decision")
+	return c
+}
+
+// pairNumbers returns the member numbers of a pair, in order of their names.
+func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (out [2]int, err error) {
+	members, err := o.Store.Batches.BatchMembers(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	for i, name := range []string{min(a, b), max(a, b)} {
+		found := false
+		for _, m := range members {
+			if m.Name == name {
+				out[i], found = m.Number, true
+			}
+		}
+		if !found {
+			return out, cli.Usagef("document %s not found in batch %s", name, id)
+		}
+	}
+	return out, nil
+}
+
+// batchLineage selects the pairs that do not count.
+func (a *app) batchLineage(with withBatch) *cobra.Command {
+	rules := batch.DefaultLineage()
+	c := &cobra.Command{Use: "lineage ID", Short: "Choose which pairs of a batch are shown but not counted", Args: cobra.ExactArgs(1),
+		Long: `Lineage sets which pairs of a batch do not count; flags that you omit take their default values.
+The documents' reports change accordingly. Changes are recorded and can be undone.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				if err := batch.SetLineage(ctx, o.Site, o.Store, b.ID, actor, rules, o.Config.Report.Rules); err != nil {
+					return err
+				}
+				return a.showBatch(ctx, o, b.ID)
+			})
+		}}
+	c.Flags().BoolVar(&rules.Author, "author", rules.Author, "do not count pairs that share a declared author")
+	c.Flags().BoolVar(&rules.Group, "group", rules.Group, "do not count pairs from the same declared group")
+	c.Flags().BoolVar(&rules.Draft, "draft", rules.Draft, "do not count pairs of a draft and its later version")
+	c.Flags().BoolVar(&rules.Metadata, "metadata", rules.Metadata, "also read authors from the files' metadata")
+	return c
+}
+
+// wordingState describes whether wording shared by several documents counts.
+func wordingState(l batch.WordingLine) string {
+	switch {
+	case l.Decide:
+		return "to be decided"
+	case l.Counted:
+		return "counts"
+	case l.Why != "":
+		return "does not count: " + l.Why
+	}
+	return "does not count: " + string(l.Kind)
+}
+
+// pageNames is the maximum number of documents named in a row of wording on the page.
+const pageNames = 12
+
+// firstNames returns the names that a row shows; wording.csv lists all documents.
+func firstNames(names []string) string {
+	if n := len(names) - pageNames; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:pageNames], ", "), n)
+	}
+	return strings.Join(names, ", ")
 }

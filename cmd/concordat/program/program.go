@@ -4,9 +4,12 @@ package program
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,6 +22,7 @@ import (
 	"concordat/cmd/concordat/screening"
 	"concordat/cmd/concordat/signin"
 	"concordat/extract/sandbox"
+	"concordat/profile"
 )
 
 // Main runs the command line of the process, and does not return. In a child process that extracts a file, it does that instead.
@@ -81,4 +85,47 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 	federating.AnswerCommands(&a.Site, root)
 	cli.Strict(root)
 	return root
+}
+
+// app is the state that all commands share.
+type app struct{ cli.Site }
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version and the supported schemes", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			version, revision := built()
+			schemes := []string{}
+			for _, name := range profile.Names() {
+				p, err := profile.New(profile.Options{Recipe: name})
+				if err != nil {
+					return err
+				}
+				schemes = append(schemes, string(p.Scheme()))
+			}
+			if a.JSON {
+				return a.Line(map[string]any{"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" +
+					runtime.GOARCH, "schemes": schemes})
+			}
+			a.Say("concordat %s %s (%s, %s/%s)", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			for _, s := range schemes {
+				fmt.Fprintln(a.Stdout, "scheme", s)
+			}
+			return nil
+		},
+	}
+}
+
+// built returns the version and revision of the program, if the build recorded them.
+func built() (version, revision string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown", ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	return info.Main.Version, revision
 }

@@ -1,8 +1,0 @@
-package program
-
-import (
-	"concordat/cmd/cli"
-)
-
-// app is the state that all commands share.
-type app struct{ cli.Site }
