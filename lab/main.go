@@ -4,15 +4,20 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/cli"
 	"concordat/extract/sandbox"
+	"concordat/lab/bench"
 )
 
 // lab is the state shared by all commands.
@@ -59,4 +64,55 @@ Exit codes: 0 success, 1 failure or a figure out of bounds, 2 incorrect usage.`,
 		l.screenCommand())
 	cli.Strict(root)
 	return root
+}
+
+// figures is the file that receives results in the format of Go's benchmarks.
+type figures struct {
+	path string
+
+	mu   sync.Mutex // guards told
+	told map[string]bool
+}
+
+// figure prints a benchmark result like report, and adds it to the file of --benchfmt, if any.
+func (l *lab) figure(name string, r any, format string, args ...any) error {
+	return errors.Join(l.Report(r, format, args...), l.figures.add(name, r))
+}
+
+func (f *figures) add(name string, r any) (err error) {
+	if f.path == "" {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var b strings.Builder
+	if f.told == nil {
+		f.told = map[string]bool{}
+		fmt.Fprintln(&b, "pkg: concordat/bench")
+	}
+	line, higher := bench.Benchmark(name, r)
+	for _, unit := range higher {
+		if !f.told[unit] {
+			f.told[unit] = true
+			fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
+		}
+	}
+	fmt.Fprintln(&b, line)
+	out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	_, err = out.WriteString(b.String())
+	return errors.Join(err, out.Close())
+}
+
+// screenCommand returns screen with its subcommands.
+func (l *lab) screenCommand() *cobra.Command {
+	c := &cobra.Command{Use: "screen", Short: "Reproduce the experiments of the papers behind concordat screen", Args: cobra.NoArgs,
+		Long: `Screen measures how well the prints of concordat screen identify near-duplicates. Sweep measures labelled pairs at
+every distance; sample draws pairs from a library for people to label, and precision evaluates their labels.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.PersistentFlags().StringVar(&l.Data, "data", "", "folder of the site (default: $CONCORDAT_DATA, or the user's data folder)")
+	c.AddCommand(l.sweepCommand(), l.sampleCommand(), l.precisionCommand())
+	return c
 }

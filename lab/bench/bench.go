@@ -203,12 +203,7 @@ func Prints(n, questions int, seed uint64) ([]concordat.Fingerprint, []Question)
 	for i := range qs {
 		qs[i] = Question{concordat.FingerprintFromHalves(rng.Uint64(), rng.Uint64()), -1, 0}
 		if i%2 == 0 && n > 0 {
-			t, k := rng.IntN(n), rng.IntN(13)
-			f := prints[t]
-			for _, b := range rng.Perm(concordat.Bits)[:k] {
-				f[b/60] ^= 1 << (b % 60)
-			}
-			qs[i] = Question{f, t, k}
+			qs[i] = plantedIn(rng, prints)
 		}
 	}
 	return prints, qs

@@ -17,11 +17,3 @@ func TestCluster(t *testing.T) {
 		t.Errorf("sizes %v, %v", sizes, err)
 	}
 }
-
-// TestOccupancy: the simulated buckets are filled as Poisson's law predicts.
-func TestOccupancy(t *testing.T) {
-	r := Occupancy(1<<20, 2, 1)
-	if r.Mean != 0.5 || r.Candidates < 1.4 || r.Candidates > 1.6 || r.Max < 5 || r.Max > 12 {
-		t.Errorf("%+v", r)
-	}
-}

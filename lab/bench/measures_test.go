@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -92,19 +91,6 @@ func TestCheckDefaults(t *testing.T) {
 		if o := c.o.filled(); o.Documents != c.want || o.Submission == 0 || o.Rounds == 0 {
 			t.Errorf("%+v: got %+v, want %d documents", c.o, o, c.want)
 		}
-	}
-}
-
-// TestTextOccupancy: uniformly drawn fingerprints fill buckets as the simulation does, and equal ones fill one bucket.
-func TestTextOccupancy(t *testing.T) {
-	prints, _ := Prints(1<<18, 0, 2)
-	got, want := TextOccupancy(prints), Occupancy(1<<18, 1, 2)
-	if math.Abs(got.Mean-want.Mean) > 1e-9 || math.Abs(got.Candidates-want.Candidates) > 0.02 || math.Abs(got.Poisson-1) > 0.02 {
-		t.Errorf("got %+v, want about %+v", got, want)
-	}
-	equal := TextOccupancy(slices.Repeat(prints[:1], 1000))
-	if equal.Max != 1000 || equal.P99 != 0 || math.Abs(equal.Candidates-1000) > 1e-6 {
-		t.Errorf("1000 equal fingerprints: %+v", equal)
 	}
 }
 

@@ -404,9 +404,8 @@ func (m *meter) end(report func(WebResult) error) error {
 	if n := len(m.took); n > 0 {
 		m.r.P50, m.r.P99 = milli(m.took[n/2]), milli(m.took[n*99/100])
 	}
-	if m.r.Memory, m.r.Peak, err = residentOf(m.process); err != nil {
-		return err
-	}
+	process := strconv.Itoa(m.process)
+	m.r.Memory, m.r.Peak = status(process, "VmRSS:"), status(process, "VmHWM:")
 	return report(m.r)
 }
 
@@ -428,29 +427,4 @@ func usedBy(process int) (time.Duration, error) {
 	user, err := strconv.Atoi(fields[11])
 	kernel, err2 := strconv.Atoi(fields[12])
 	return time.Duration(user+kernel) * userTick, errors.Join(err, err2)
-}
-
-// residentOf returns the current and the peak memory size of a process, in megabytes.
-func residentOf(process int) (now, peak float64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
-	if err != nil {
-		return 0, 0, fmt.Errorf("memory: %w: %w", concordat.ErrUnavailable, err)
-	}
-	for line := range strings.Lines(string(b)) {
-		name, value, _ := strings.Cut(line, ":")
-		var kib float64
-		switch name {
-		case "VmRSS", "VmHWM":
-			if kib, err = strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64); err != nil {
-				return 0, 0, fmt.Errorf("memory: %w", err)
-			}
-		}
-		switch name {
-		case "VmRSS":
-			now = kib / 1024
-		case "VmHWM":
-			peak = kib / 1024
-		}
-	}
-	return now, peak, nil
 }
