@@ -2,15 +2,21 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"concordat"
 )
 
 // Schema returns a store's tables, columns, keys and indexes, one per line.
@@ -91,5 +97,55 @@ func TestSyncedOrSaid(t *testing.T) {
 		if err := syncFile(p); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
+	}
+}
+
+// TestNoSpace: a full disk and an exhausted quota are reported as a full disk, and nothing else is.
+func TestNoSpace(t *testing.T) {
+	for err, full := range map[error]bool{nil: false, syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		var wrapped error
+		if err != nil {
+			wrapped = &fs.PathError{Op: "write", Path: "x", Err: err}
+		}
+		if got := NoSpace(wrapped); errors.Is(got, concordat.ErrDiskFull) != full || !errors.Is(got, err) {
+			t.Errorf("%v is reported as %v", err, got)
+		}
+	}
+}
+
+// TestSQLiteConnections: a store waits 5 s for another process's lock unless told otherwise, and limits how many files its readers open.
+func TestSQLiteConnections(t *testing.T) {
+	db, err := Options{}.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var wait int
+	if err := db.Read().Row(t.Context(), `PRAGMA busy_timeout`).Scan(&wait); err != nil || wait != 5000 {
+		t.Errorf("a call waits %d ms, %v; want 5000", wait, err)
+	}
+	if got, want := db.reader.Stats().MaxOpenConnections, max(4, runtime.GOMAXPROCS(0)); got != want {
+		t.Errorf("at most %d readers, want %d", got, want)
+	}
+}
+
+// TestValuesHashed: what identifies a value in a table's hash never changes, because hashes of copies are kept and compared.
+func TestValuesHashed(t *testing.T) {
+	for _, x := range []struct {
+		value any
+		want  string
+	}{
+		{nil, "000000000000000000"}, {int64(-2), "01fffffffffffffffe"}, {0.5, "023fe0000000000000"},
+		{"ab", "0300000000000000026162"}, {[]byte("ab"), "0400000000000000026162"},
+	} {
+		h, want := sha256.New(), sha256.New()
+		b, err := hex.DecodeString(x.want)
+		want.Write(b)
+		if err = errors.Join(err, addValue(h, x.value)); err != nil || string(h.Sum(nil)) != string(want.Sum(nil)) {
+			t.Errorf("%T %v is not hashed as %s, %v", x.value, x.value, x.want, err)
+		}
+	}
+	if err := addValue(sha256.New(), true); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("an unknown type: %v", err)
 	}
 }

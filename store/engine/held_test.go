@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +112,106 @@ func TestMigrationsWait(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMigrationLockFails: a PostgreSQL database is not migrated without the lock that keeps other processes from migrating it.
+func TestMigrationLockFails(t *testing.T) {
+	place := storetest.Postgres(t).Database(t)
+	first := open(t, place)
+	if err := first.Write(t.Context(), func(c engine.Conn) error {
+		if _, err := c.Exec(t.Context(), `SELECT pg_advisory_xact_lock(?)`, engine.MigrationLock(first)); err != nil {
+			return err
+		}
+		opened := make(chan error, 1)
+		go func() {
+			db, err := engine.Options{}.Open(t.Context(), place)
+			if err == nil {
+				err = db.Close()
+			}
+			opened <- err
+		}()
+		for n := 0; n == 0; { // until it waits for the lock and its statement is cancelled
+			select {
+			case err := <-opened:
+				opened <- err
+				n = 1
+			default:
+				if err := c.Row(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).
+					Scan(&n); err != nil {
+					return err
+				}
+			}
+		}
+		if err := <-opened; !errors.Is(err, concordat.ErrUnavailable) {
+			t.Errorf("opened without the lock: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSizeLimit: a PostgreSQL store at its limit can be written, and one above it cannot.
+func TestSizeLimit(t *testing.T) {
+	place := storetest.Postgres(t).Database(t)
+	info, err := open(t, place).Info(t.Context())
+	if err != nil || info.Bytes == 0 {
+		t.Fatalf("%d bytes, %v", info.Bytes, err)
+	}
+	for _, over := range []int64{-1, 0, 1} {
+		db, err := engine.Options{Busy: time.Minute, MaxBytes: info.Bytes - over}.Open(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Write(t.Context(), func(engine.Conn) error { return nil })
+		if errors.Is(err, concordat.ErrDiskFull) != (over > 0) || over <= 0 && err != nil {
+			t.Errorf("%d bytes above the limit: %v", over, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCheckFindsDangling: a row that refers to one that does not exist is found, and its table is named.
+func TestCheckFindsDangling(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db := open(t, path)
+	other, err := sql.Open("sqlite3", path) // does not enforce foreign keys
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if _, err := other.ExecContext(t.Context(), `INSERT INTO findings (task, format, length, data) VALUES ('gone', 1, 0, x'')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Check(t.Context()); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "table findings") {
+		t.Errorf("got %v, want %v", err, concordat.ErrCorrupt)
+	}
+}
+
+// TestInterruptedCalls: a purge or copy that was interrupted is not reported as done, and leaves no copy behind.
+func TestInterruptedCalls(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "store.db"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, whole := range []bool{false, true} {
+		if purged, err := db.Purge(ctx, whole); purged || !errors.Is(err, context.Canceled) {
+			t.Errorf("whole %v: purged %v, %v", whole, purged, err)
+		}
+	}
+	s, err := db.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := s.CopyTo(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("copy: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a copy, %v", err)
 	}
 }
 
@@ -245,6 +347,26 @@ func TestCopyWithoutFiles(t *testing.T) {
 		if !slices.Equal(got, want) || !slices.Contains(tables, "file") || !slices.Contains(tables, "file_part") {
 			t.Errorf("without files (%v) copied are %q, want %q", without, got, want)
 		}
+	}
+}
+
+// TestCopyReports: while a table is copied, the number of its rows copied so far is reported, and in the end all of them.
+func TestCopyReports(t *testing.T) {
+	from := open(t, filepath.Join(t.TempDir(), "from.db"))
+	const rows = 1200 // more than one statement adds
+	change(t, from, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+		INSERT INTO setting (name, value) SELECT 'held ' || i, '' FROM n`)
+	var got []int64
+	if _, err := from.CopyTo(t.Context(), open(t, filepath.Join(t.TempDir(), "to.db")), engine.Copy{
+		Report: func(table string, n, all int64) {
+			if table == "setting" && all == rows {
+				got = append(got, n)
+			}
+		}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) < 3 || got[0] == 0 || !slices.IsSorted(got) || got[len(got)-1] != rows {
+		t.Errorf("reported are %d rows of %d", got, rows)
 	}
 }
 
