@@ -83,7 +83,11 @@ func exists(path string) bool {
 
 // begin joins the coordinator with its state in the given file, and waits for leadership.
 func (a *Alone) begin(ctx context.Context, path string) error {
+	const advice = "delete this file: the next start recreates it, and no document is lost"
 	hub, err := local.Open(path)
+	if errors.Is(err, concordat.ErrCorrupt) {
+		return fmt.Errorf("%w; %s", err, advice)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,8 +106,7 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: {Epoch: status.Meta.Epoch, ISR: only, Replicas: only}})
 	case err == nil && (state.Epoch < status.Meta.Epoch || !slices.Equal(state.ISR, only) || !slices.Equal(state.Replicas, only)):
 		// The copy would wait for another state forever.
-		err = fmt.Errorf("%s: %w: this file does not match the index in the same folder; delete this file: the next start recreates it, and "+
-			"no document is lost", path, concordat.ErrCorrupt)
+		err = fmt.Errorf("%s: %w: this file does not match the index in the same folder; %s", path, concordat.ErrCorrupt, advice)
 	}
 	if err != nil {
 		return err

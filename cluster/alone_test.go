@@ -208,6 +208,7 @@ func TestAloneState(t *testing.T) {
 		{"cluster.json", `"epoch": 3`, `"epoci": 3`, true},
 		{"cluster.json", `"alone"`, `"elone"`, true},
 		{"cluster.json", `"00"`, `"10"`, false},
+		{"cluster.json", `{`, ``, true},
 		{"replica.json", `"epoch":3`, `"epoch":7`, true},
 		{"replica.json", `"epoch":3`, `"epoch":1`, false},
 	} {
@@ -227,8 +228,9 @@ func TestAloneState(t *testing.T) {
 		defer cancel()
 		a, err := cluster.OpenAlone(ctx, at, aloneOptions)
 		if c.told {
-			if !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "cluster.json") {
-				t.Errorf("%+v: %v, want ErrCorrupt naming the file", c, err)
+			if !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), "cluster.json") ||
+				!strings.Contains(err.Error(), "delete this file") {
+				t.Errorf("%+v: %v, want ErrCorrupt naming the file and what to do", c, err)
 				continue
 			}
 			must(t, os.Remove(filepath.Join(at, "cluster.json"))) // as the message advises

@@ -46,6 +46,8 @@ func TestChange(t *testing.T) {
 		{Put: &concordat.Profile{Scheme: "s@1", Document: concordat.Document{Library: "l", ID: "d", Added: time.Time{}}}},
 		{Put: meant(1, 2<<20, concordat.Cells-1)},
 		{Put: meant()},
+		{Put: &concordat.Profile{Scheme: "s@1", Document: concordat.Document{Library: "l", ID: "d", Added: time.Time{}},
+			Terms: []concordat.TermCount{{Term: 1, Count: 1}, {Term: 2, Count: 1}, {Term: 3, Count: 1}}}}, // in as few bytes as possible
 		{Delete: concordat.Ref{Site: "here", Library: "l", Document: "d"}},
 	} {
 		r, err := record(&want)

@@ -251,8 +251,12 @@ func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
 
 func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 	var moment string
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&moment); err != nil || moment == "" {
-		fail(w, fmt.Errorf("cannot decode the request to pause writes: %w: %w", concordat.ErrInvalid, err))
+	err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&moment)
+	if err == nil && moment == "" {
+		err = errors.New("it names no backup") // thaw would release the indexes of all backups
+	}
+	if err != nil {
+		fail(w, fmt.Errorf("cannot decode the request to release an index: %w: %w", concordat.ErrInvalid, err))
 		return
 	}
 	n.dropFrozen(moment)

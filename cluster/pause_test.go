@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/cluster/coord"
 	"concordat/index"
 )
 
@@ -68,6 +70,17 @@ func TestCopyAll(t *testing.T) {
 	if len(moments) != 4 || int64(held) < low || int64(held) > low+1 {
 		t.Errorf("%d shards with %d documents; %d were acknowledged at the moment", len(moments), held, low)
 	}
+	// If a master changes at the moment, the new one may not have blocked its writes.
+	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "w"), func(context.Context) error {
+		v, _ := s.nodes["a"].View()
+		was := v.Shards["00"]
+		s.copy(was.ISR[0], "00").StepDown()
+		s.until("a", "another master", func(st coord.Shard) bool { return st.Epoch > was.Epoch })
+		return nil
+	}); !errors.Is(err, concordat.ErrUnavailable) || !strings.Contains(err.Error(), "the master of shard 00 changed") {
+		t.Errorf("while a master changed: %v", err)
+	}
+	s.await()
 	// If the caller fails, writes continue, and the copy is discarded.
 	wrong := errors.New("wrong")
 	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "x"),

@@ -47,10 +47,7 @@ func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
 	if n = from.Stats().Documents; from.Scheme() == r.Scheme {
 		return n, nil
 	}
-	next := dir + reindexSuffix
-	if err := os.RemoveAll(next); err != nil {
-		return 0, err
-	}
+	next := dir + reindexSuffix // finishReindex removed the remains of an earlier call
 	to, err := index.Open(next, index.Options{Site: r.Site, Scheme: r.Scheme, Shard: from.ID(), Logged: true, StockSegments: r.StockSegments})
 	if err != nil {
 		return 0, err

@@ -184,8 +184,11 @@ type receiver struct {
 
 func (r *receiver) all() (newest uint64, err error) {
 	head := make([]byte, len(snapshotMagic)+8)
-	if _, err := io.ReadFull(r.in, head); err != nil || !bytes.HasPrefix(head, []byte(snapshotMagic)) {
-		return 0, fmt.Errorf("the data is not a snapshot, or comes from a different version: %w: %w", concordat.ErrInvalid, err)
+	if _, err := io.ReadFull(r.in, head); err != nil {
+		return 0, fmt.Errorf("the data ends before a snapshot begins: %w: %w", concordat.ErrInvalid, err)
+	}
+	if !bytes.HasPrefix(head, []byte(snapshotMagic)) {
+		return 0, fmt.Errorf("the data is not a snapshot, or comes from a different version: %w", concordat.ErrInvalid)
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return 0, err
