@@ -36,8 +36,8 @@ type row struct {
 	Queued, Running int // numbers of checks queued and running before it
 	MayCancel       bool
 	LeftOut         concordat.LeftOut
-	File            string     // name as submitted, if it differs from the title; empty for pasted text or if unknown
-	Score           ShownScore // score in a list; zero if there is no report
+	File            string            // name as submitted, if it differs from the title; empty for pasted text or if unknown
+	Score           review.ShownScore // score in a list; zero if there is no report
 	HasReport       bool
 	Watched         bool       // later documents are compared with it; set for one check, not in a list
 	Group           *caseGroup // the batch or archive of the row; nil if the row is a check
@@ -89,9 +89,9 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visit
 	if err == nil {
 		p.Deleted, err = deletions.Just(r, w.o.Store, v)
 	}
-	var scores map[concordat.TaskID]ShownScore
+	var scores map[concordat.TaskID]review.ShownScore
 	if err == nil {
-		scores, err = w.Reports.Scores(r.Context(), v, tasks)
+		scores, err = w.Reviews.Scores(r.Context(), v, tasks)
 	}
 	var groups map[concordat.TaskID]*caseGroup
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/progress"
+	"concordat/web/review"
 )
 
 func (w api) apiOfChecks(a huma.API) {
@@ -162,9 +163,9 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		return nil, err
 	}
 	tasks, err := w.Web.Options().Store.Checks.FilterTasks(ctx, f, before, in.Limit)
-	var scores map[concordat.TaskID]web.ShownScore
+	var scores map[concordat.TaskID]review.ShownScore
 	if err == nil {
-		scores, err = w.Web.Reports.Scores(ctx, v, tasks)
+		scores, err = w.Web.Reviews.Scores(ctx, v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
@@ -195,7 +196,7 @@ func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, 
 	if err != nil {
 		return nil, err
 	}
-	scores, err := w.Web.Reports.Scores(ctx, visitorOf(ctx), []store.Task{t})
+	scores, err := w.Web.Reviews.Scores(ctx, visitorOf(ctx), []store.Task{t})
 	one.Coverage, one.Flags, one.Leads = scores[t.ID].Share, scores[t.ID].Flags, scores[t.ID].Leads
 	return &apiCheckOutput{one}, err
 }
