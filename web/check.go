@@ -18,6 +18,9 @@ import (
 	"concordat/web/review"
 )
 
+// checkPages serves the pages for submitting.
+type checkPages struct{ *Web }
+
 // purposesOf returns the purposes for which partners open libraries, sorted and without duplicates. any reports whether some libraries
 // are open for every purpose.
 func purposesOf(ps []pages.Partner) (all []string, any bool) {

@@ -1,7 +1,7 @@
 // Package web contains the pages for signing in, submitting documents, following checks and reading reports. Documents are processed in
 // package site, reports are generated in package report, and the pages' words are in package web/message. Open web.go first. Web provides
 // the functions that all pages use: sign-in, access rights, quotas, errors and the audit. The pages of a subject are in a folder of
-// web/pages, or are methods of one of these types: checkPages, reportPages and adminPages. Package web/api adds the API and package
+// web/pages, or are methods of one of these types: checkPages and reportPages. Package web/api adds the API and package
 // web/platforms adds the pages for learning platforms; both use the exported methods of these types.
 //
 // Call New to get a handler. Pages are rendered on the server and work without JavaScript, which only adds live progress. Pages load

@@ -15,6 +15,7 @@ import (
 	"concordat/site/retain"
 	"concordat/store"
 	"concordat/web/pages"
+	"concordat/web/pages/checks"
 )
 
 // examplePages offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
@@ -30,14 +31,8 @@ const (
 	exampleReason = "the example was removed"
 )
 
-// exampleState describes what the visitor may do with the example.
-type exampleState struct {
-	Offered bool // the visitor may add it
-	There   bool // it has been added, and the visitor may remove it
-}
-
 // State returns the example's state for the list of checks; empty is true if there are no checks.
-func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out exampleState, err error) {
+func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out checks.ExampleState, err error) {
 	if v.Role != store.RoleAdministrator || e.web.o.Example == nil || e.web.o.AddFile == nil || e.web.o.Eraser == nil {
 		return out, nil
 	}

@@ -12,6 +12,12 @@ import (
 	"concordat/web"
 )
 
+// Two texts that share nothing.
+const (
+	ledger = webtest.Ledger
+	keeper = webtest.Keeper
+)
+
 // TestExample: the administrator of a site without checks adds the example with one click, reads its report, and removes all of it with
 // another click; other users are not offered it.
 func TestExample(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/alerts"
+	"concordat/web/pages/checks"
 	"concordat/web/pages/requests"
 	"concordat/web/progress"
 	"concordat/web/review"
@@ -48,9 +49,9 @@ const fewSources = 25
 // sinceShown is the number of alerts shown with a report about its check.
 const sinceShown = 10
 
-// checkPage is the data of a page about one check. Only the report page sets fields other than row.
+// checkPage is the data of a page about one check. Only the report page sets fields other than Row.
 type checkPage struct {
-	row
+	checks.Row
 	Report    *report.Report // nil if there is no report yet
 	Review    *review.Review
 	MayReview bool
@@ -149,7 +150,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	if p.People, err = w.Names(r.Context()); err != nil {
 		return nil, nil, err
 	}
-	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !pages.HasReport(t) {
+	if p.Row, err = w.Tasks.Row(r.Context(), v, t); err != nil || !pages.HasReport(t) {
 		return p, nil, err
 	}
 	if p.Review, err = w.Reviews.Of(r.Context(), t); err != nil {

@@ -113,6 +113,9 @@ func weight(f *report.Findings) int {
 	return 2 * n // includes the reports generated from them
 }
 
+// Forget drops a deleted check from the cache.
+func (w reportPages) Forget(id concordat.TaskID) { w.cache.drop(id) }
+
 // Reading returns the report of a task under the given rules, limited to what a reader may see and prepared for display in parts.
 func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language,
 	see review.See) (*reading, error) {

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"concordat"
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
@@ -57,4 +59,31 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 		}
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
+
+// changeLibrary adds the submission of a case to a library or removes it.
+func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	t, _, err := w.reviewForm(rw, r, v)
+	if err == nil && !pages.HasReport(t) {
+		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	if err == nil {
+		switch action := r.PostForm.Get("action"); action {
+		case "add":
+			err = w.Reviews.AddCase(r.Context(), v, t, concordat.LibraryID(r.PostForm.Get("library")))
+		case "remove":
+			err = w.Reviews.RemoveCase(r.Context(), v, t)
+		default:
+			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+		}
+	}
+	var now *review.Review
+	if err == nil {
+		now, err = w.Reviews.Of(r.Context(), t)
+	}
+	if err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, fmt.Sprintf("/checks/%s?changed=%d#notes", t.ID, now.Latest), http.StatusSeeOther)
 }

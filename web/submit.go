@@ -415,7 +415,3 @@ func (w checkPages) TakeAdditions(rw http.ResponseWriter, r *http.Request, v *Vi
 		},
 		show: func(was refused) { show(was.problem, was.faults) }})
 }
-
-func (w checkPages) RetryTask(ctx context.Context, v *Visitor, t store.Task) error {
-	return w.o.Queue.Retry(ctx, t.ID, v.Note("check_retried", map[string]any{"task": t.ID}))
-}

@@ -33,6 +33,7 @@ import (
 	"concordat/web/pages/alerts"
 	"concordat/web/pages/batches"
 	"concordat/web/pages/cases"
+	"concordat/web/pages/checks"
 	"concordat/web/pages/deletions"
 	"concordat/web/pages/harvests"
 	"concordat/web/pages/hooks"
@@ -138,8 +139,8 @@ type Web struct {
 	requestTime time.Duration // time limit of a request without files from a known caller
 
 	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
-	Admin     adminPages
 	Reports   reportPages
+	Tasks     checks.Control
 	Checks    checkPages
 	Example   examplePages
 	Accounts  accounts.Accounts
@@ -200,8 +201,8 @@ func New(o Options) (*Web, error) {
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, Streams: progress.NewStreams(o.Logger),
 		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
-	w.Admin, w.Reports = adminPages{w}, reportPages{w}
-	w.Checks, w.Example = checkPages{w}, examplePages{w}
+	w.Tasks = checks.Control{Store: o.Store, Queue: o.Queue}
+	w.Reports, w.Checks, w.Example = reportPages{w}, checkPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -253,37 +254,35 @@ func (w *Web) routes() {
 	w.AddPage("GET /{$}", pages.Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
-	w.AddPage("GET /checks", pages.Everyone, w.Checks.checksPage)
 	w.AddPage("GET /checks/new", pages.Checkers, w.Checks.newPage)
 	w.AddPage("POST /checks", pages.Checkers, w.Checks.submit)
 	w.AddPage("GET /batches/new", pages.Checkers, w.Checks.newBatchPage)
 	w.AddPage("POST /batches", pages.Checkers, w.Checks.submitBatch)
 	w.AddPage("POST /example", pages.Administrators, w.Example.change)
-	w.AddPage("POST /checks/cases", pages.Officers, w.Reports.changeCases)
 	w.AddPage("GET /checks/{id}", pages.Everyone, w.Reports.checkPage)
-	w.AddPage("GET /checks/{id}/events", pages.Everyone, w.Checks.events)
-	w.AddPage("POST /checks/{id}/cancel", pages.Checkers, w.Checks.cancel)
 	w.AddPage("GET /checks/{id}/report", pages.Everyone, w.Reports.reportPage)
 	w.AddPage("POST /checks/{id}/rules", pages.Officers, w.Reports.changeRules)
 	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	control := batches.Control{Store: w.o.Store, Queue: w.o.Batches}
-	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Checks, Batches: control})
+	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Tasks, Reports: w.Reports,
+		Batches: control})
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Settings = settings.New(w, settings.Options{Control: w.o.Settings, Meaning: w.o.Meaning, Logger: w.o.Logger})
-	w.Admin.tasksRoutes()
 	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Partners: w.o.Partners}
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Reports, Deletions: w.Deletions,
 		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now, See: w.o.Policy.See, From: w.o.Policy.From})
-	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Progress: w.progress, Shares: w.Shares,
-		Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
+	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Tasks: w.Tasks, Progress: w.progress,
+		Shares: w.Shares, Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	w.Batches = batches.New(w, batches.Options{Control: control, Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
 		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
+	checks.New(w, checks.Options{Control: w.Tasks, Reviews: w.Reviews, Settings: w.Settings, Batches: control, Example: w.Example,
+		Progress: w.progress, Streams: w.Streams})
 	w.Reports.readingRoutes()
 	w.Requests = requests.New(w, requests.Options{Site: w.o.Site, Store: w.o.Store, Answers: w.o.Answers, Asks: w.o.Asks, Tasks: w,
 		Partners: w.o.Partner, Logger: w.o.Logger})

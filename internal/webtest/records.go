@@ -16,7 +16,7 @@ import (
 	"concordat/report"
 	"concordat/site/batch"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/checks"
 )
 
 // CheckedBy submits a text and returns the path of its page, once it is done.
@@ -183,7 +183,7 @@ func (d *Site) Await(t *testing.T) map[string]concordat.TaskID {
 	}
 	out := map[string]concordat.TaskID{}
 	for _, one := range tasks {
-		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // the document's title can replace its own at any time
+		out[one.Title], out[checks.FileName(one)] = one.ID, one.ID // the document's title can replace its own at any time
 		events, stop := d.Queue.Watch(one.ID)
 		for !one.State.Ended() {
 			select {

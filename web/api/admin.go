@@ -196,7 +196,7 @@ func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOut
 	}
 	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.api.Web.Checks.RetryTask(ctx, v, t)
+		err = w.api.Web.Tasks.RetryTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err

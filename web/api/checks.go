@@ -19,6 +19,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/checks"
 	"concordat/web/progress"
 	"concordat/web/review"
 )
@@ -118,7 +119,7 @@ func pathParam(name string) *huma.Param {
 
 // apiTask returns a check without the fields that depend on the caller.
 func (w api) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
-	return view.OfCheck(ctx, w.Web.Options().Store, t, web.FileName(t))
+	return view.OfCheck(ctx, w.Web.Options().Store, t, checks.FileName(t))
 }
 
 // moment returns nil for the zero time, and otherwise a pointer to t.
@@ -205,7 +206,7 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 	v := visitorOf(ctx)
 	t, err := w.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.Web.Checks.CancelTask(ctx, v, t)
+		err = w.Web.Tasks.CancelTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err

@@ -22,6 +22,9 @@ type checkRow struct {
 	Report bool // it has a report
 }
 
+// onPage is the number of checks in the list of a course.
+const onPage = 50
+
 type checksView struct {
 	Course   string
 	Teacher  bool
@@ -41,7 +44,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 		learner = ""
 	}
 	p := checksView{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: pages.MaxFiles, Problem: problem}
-	all, err := d.w.Options().Store.LTI.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, web.TaskPage)
+	all, err := d.w.Options().Store.LTI.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, onPage)
 	for _, k := range all {
 		if err != nil {
 			break

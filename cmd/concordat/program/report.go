@@ -17,7 +17,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/view"
-	"concordat/web"
+	"concordat/web/pages/checks"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -96,7 +96,7 @@ func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) 
 	for _, t := range tasks {
 		if a.JSON {
 			var one view.Check
-			if one, err = view.OfCheck(ctx, o.Store, t, web.FileName(t)); err == nil {
+			if one, err = view.OfCheck(ctx, o.Store, t, checks.FileName(t)); err == nil {
 				err = a.Line(one)
 			}
 		} else {

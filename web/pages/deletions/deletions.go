@@ -24,6 +24,10 @@ type Checks interface {
 	// Visible returns a check that the visitor may see.
 	Visible(ctx context.Context, v *pages.Visitor, id concordat.TaskID) (store.Task, error)
 	CancelTask(ctx context.Context, v *pages.Visitor, t store.Task) error
+}
+
+// Reports keeps recently read reports. It is safe for concurrent use.
+type Reports interface {
 	// Forget drops a deleted check from the cache.
 	Forget(id concordat.TaskID)
 }
@@ -41,6 +45,7 @@ type Options struct {
 	Store   *store.DB
 	Eraser  *retain.Eraser // if nil, the pages do not delete
 	Checks  Checks
+	Reports Reports
 	Batches Batches
 }
 
@@ -274,7 +279,7 @@ func (w Deletions) Erase(ctx context.Context, v *pages.Visitor, reason string, t
 	}
 	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t, notes...)
 	for _, id := range t.Tasks {
-		w.o.Checks.Forget(id)
+		w.o.Reports.Forget(id)
 	}
 	if errors.Is(err, concordat.ErrUnavailable) && r != nil && !r.Deleted.IsZero() {
 		return r, nil // queries no longer find it; an absent machine removes the bytes when it returns, and the receipt then records this

@@ -229,7 +229,7 @@ func (w Libraries) retryAdditions(rw http.ResponseWriter, r *http.Request, v *pa
 	}
 	for _, t := range todo {
 		if err == nil {
-			err = w.o.Intake.RetryTask(ctx, v, t)
+			err = w.o.Tasks.RetryTask(ctx, v, t)
 		}
 	}
 	if err != nil {

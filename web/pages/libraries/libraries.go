@@ -32,6 +32,10 @@ type Intake interface {
 	// show the form again with the problem.
 	TakeAdditions(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID,
 		show func(problem string, faults []pages.Fault))
+}
+
+// Tasks restarts failed tasks. It is safe for concurrent use.
+type Tasks interface {
 	RetryTask(ctx context.Context, v *pages.Visitor, t store.Task) error
 }
 
@@ -39,6 +43,7 @@ type Intake interface {
 type Options struct {
 	Store     *store.DB
 	Intake    Intake
+	Tasks     Tasks
 	Progress  *progress.Reader
 	Shares    shares.Shares
 	Deletions deletions.Deletions

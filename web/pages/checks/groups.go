@@ -1,4 +1,4 @@
-package web
+package checks
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type caseGroup struct {
 }
 
 // groups maps the listed tasks to their batches and archives.
-func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
+func (w Checks) groups(ctx context.Context, v *pages.Visitor, f caseFilter, tasks []store.Task) (map[concordat.TaskID]*caseGroup, error) {
 	out := map[concordat.TaskID]*caseGroup{}
 	var batches, archives []string
 	for _, t := range tasks {
@@ -40,11 +40,11 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 			batches = append(batches, t.Batch)
 		}
 	}
-	inside, err := w.o.Store.Batches.SumArchives(ctx, archives)
+	inside, err := w.o.Control.Store.Batches.SumArchives(ctx, archives)
 	if err != nil {
 		return nil, err
 	}
-	sums, err := w.o.Store.Batches.SumBatches(ctx, batches)
+	sums, err := w.o.Control.Store.Batches.SumBatches(ctx, batches)
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +69,12 @@ func (w checkPages) groups(ctx context.Context, v *Visitor, f caseFilter, tasks 
 }
 
 // underway returns recent batches in progress that have no row among the listed groups.
-func underway(ctx context.Context, db *store.Batches, v *Visitor, listed map[concordat.TaskID]*caseGroup) ([]store.Batch, error) {
+func underway(ctx context.Context, db *store.Batches, v *pages.Visitor, listed map[concordat.TaskID]*caseGroup) ([]store.Batch, error) {
 	shown := map[string]bool{}
 	for _, g := range listed {
 		shown[g.Path] = true
 	}
-	bs, err := db.Batches(ctx, v.OwnOnly(), 0, TaskPage)
+	bs, err := db.Batches(ctx, v.OwnOnly(), 0, onPage)
 	bs = slices.DeleteFunc(bs, func(b store.Batch) bool { return b.State.Ended() || shown[batchPath(b.ID)] })
 	for i := range bs {
 		bs[i].Title = pages.Visible(bs[i].Title)
@@ -86,8 +86,8 @@ func underway(ctx context.Context, db *store.Batches, v *Visitor, listed map[con
 func batchPath(id string) string { return "/batches/" + url.PathEscape(id) }
 
 // groupOf returns the batch or archive with the given ID, if the visitor may see it.
-func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*caseGroup, error) {
-	t, err := w.Visible(ctx, v, concordat.TaskID(f.In))
+func (w Checks) groupOf(ctx context.Context, v *pages.Visitor, f caseFilter) (*caseGroup, error) {
+	t, err := w.o.Control.Visible(ctx, v, concordat.TaskID(f.In))
 	if err == nil && t.Cause.Code == store.CauseSplit {
 		return f.archive(v, t, store.GroupSum{}), nil
 	}
@@ -97,7 +97,7 @@ func (w checkPages) groupOf(ctx context.Context, v *Visitor, f caseFilter) (*cas
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return nil, err
 	}
-	if _, err := w.Batches.VisibleBatch(ctx, v, f.In); err != nil {
+	if _, err := w.o.Batches.VisibleBatch(ctx, v, f.In); err != nil {
 		return nil, err
 	}
 	return w.batchGroup(ctx, v, f, f.In, store.GroupSum{})
@@ -114,7 +114,7 @@ func (f caseFilter) byFlags(id string) string {
 	return f.inside(id)
 }
 
-func (f caseFilter) archive(v *Visitor, t store.Task, sum store.GroupSum) *caseGroup {
+func (f caseFilter) archive(v *pages.Visitor, t store.Task, sum store.GroupSum) *caseGroup {
 	inside := f.inside(string(t.ID))
 	g := &caseGroup{GroupSum: sum, Title: pages.Visible(t.Title), Path: inside, Inside: inside,
 		ByFlags: f.byFlags(string(t.ID)), State: t.State, Archive: true, LeftOut: view.LeftOutOf(t), Figures: v.SeesAll()}
@@ -125,8 +125,8 @@ func (f caseFilter) archive(v *Visitor, t store.Task, sum store.GroupSum) *caseG
 }
 
 // batchGroup returns a batch as a row of the list.
-func (w checkPages) batchGroup(ctx context.Context, v *Visitor, f caseFilter, id string, sum store.GroupSum) (*caseGroup, error) {
-	b, err := w.o.Store.Batches.Batch(ctx, id)
+func (w Checks) batchGroup(ctx context.Context, v *pages.Visitor, f caseFilter, id string, sum store.GroupSum) (*caseGroup, error) {
+	b, err := w.o.Control.Store.Batches.Batch(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package web
+package checks
 
 import (
 	"fmt"
@@ -12,14 +12,6 @@ import (
 	"concordat/web/pages/admin"
 	"concordat/web/progress"
 )
-
-// adminPages serves the pages for tasks.
-type adminPages struct{ *Web }
-
-func (w adminPages) tasksRoutes() {
-	w.AddPage("GET /admin/tasks", pages.Overseers, w.adminTasksPage)
-	w.AddPage("POST /admin/tasks/{id}", pages.Administrators, w.changeTask)
-}
 
 type adminTasks struct {
 	pages.Administration
@@ -38,20 +30,20 @@ type adminTask struct {
 	Now progress.Shown
 }
 
-func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Checks) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query()
 	p := adminTasks{Administration: pages.AdministrationFor(v), States: admin.TaskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // an invalid value starts at the newest task
 	f := store.TaskFilter{States: pages.OneState(p.State), Owner: p.Owner}
-	tasks, err := w.o.Store.Checks.FilterTasks(r.Context(), f, before, TaskPage)
+	tasks, err := w.o.Control.Store.Checks.FilterTasks(r.Context(), f, before, onPage)
 	if err == nil {
-		p.Counts, err = w.o.Store.Checks.TaskCounts(r.Context())
+		p.Counts, err = w.o.Control.Store.Checks.TaskCounts(r.Context())
 	}
 	if err == nil {
-		p.People, err = w.Names(r.Context())
+		p.People, err = w.frame.Names(r.Context())
 	}
-	way := w.progress.For(v, message.LanguageOf(r))
+	way := w.o.Progress.For(v, message.LanguageOf(r))
 	for _, t := range tasks {
 		one := adminTask{Task: t}
 		if err == nil && !t.State.Ended() {
@@ -61,18 +53,18 @@ func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *V
 		p.Rows = append(p.Rows, one)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	if len(tasks) == TaskPage {
-		q.Set("before", strconv.FormatInt(tasks[TaskPage-1].Seq, 10))
+	if len(tasks) == onPage {
+		q.Set("before", strconv.FormatInt(tasks[onPage-1].Seq, 10))
 		p.Older = "/admin/tasks?" + q.Encode()
 	}
-	w.Show(rw, r, v, http.StatusOK, "admin_tasks", "title.admin", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "admin_tasks", "title.admin", p)
 }
 
 // changeTask restarts a failed task, or cancels one that has not ended.
-func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Checks) changeTask(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = pages.ParseForm(rw, r)
@@ -80,15 +72,15 @@ func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visit
 	if err == nil {
 		switch action := r.PostForm.Get("action"); action {
 		case "retry":
-			err = w.Checks.RetryTask(r.Context(), v, t)
+			err = w.o.Control.RetryTask(r.Context(), v, t)
 		case "cancel":
-			err = w.Checks.CancelTask(r.Context(), v, t)
+			err = w.o.Control.CancelTask(r.Context(), v, t)
 		default:
 			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/admin/tasks", http.StatusSeeOther)

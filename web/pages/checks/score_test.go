@@ -1,4 +1,4 @@
-package web_test
+package checks_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package web_test
+package checks_test
 
 import (
 	"net/http"
@@ -11,12 +11,6 @@ import (
 	"concordat/store"
 )
 
-// Two texts that share nothing.
-const (
-	ledger = webtest.Ledger
-	keeper = webtest.Keeper
-)
-
 // TestInboxGroups: a batch or an archive is one row in the list of checks and leads to its own list. Users who see every report can sort
 // and filter the list by figures from the reports, and its address contains the selection.
 func TestInboxGroups(t *testing.T) {
@@ -24,9 +18,9 @@ func TestInboxGroups(t *testing.T) {
 	d := webtest.New(t, false)
 	olga, sue := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter)
 	d.CheckedBy(t, olga, "copied essay", webtest.Folios)
-	d.CheckedBy(t, olga, "honest essay", keeper)
+	d.CheckedBy(t, olga, "honest essay", webtest.Keeper)
 	call := olga.HandBatch(http.StatusOK, url.Values{"title": {"spring call"}},
-		"ann.txt", ledger+"One.", "bob.txt", ledger+"Two.", "cy.txt", keeper)
+		"ann.txt", webtest.Ledger+"One.", "bob.txt", webtest.Ledger+"Two.", "cy.txt", webtest.Keeper)
 	d.AwaitBatch(t, call)
 	batch := strings.TrimPrefix(call, "/batches/")
 	olga.Upload(http.StatusOK, url.Values{}, "two essays.many", "x y")
@@ -68,7 +62,7 @@ func TestInboxGroups(t *testing.T) {
 	sue.Get("/checks?in="+archive, http.StatusNotFound)
 	// Sorting and filtering reveals nothing to users who may not see the figures.
 	d.CheckedBy(t, sue, "a copy", webtest.Folios)
-	d.CheckedBy(t, sue, "own words", keeper)
+	d.CheckedBy(t, sue, "own words", webtest.Keeper)
 	if got := strings.Join(rows(sue, "sort=share&least=50"), ", "); got != "own words, a copy" {
 		t.Errorf("a submitter's list: %s", got)
 	}

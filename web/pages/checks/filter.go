@@ -1,8 +1,6 @@
-package web
+package checks
 
 import (
-	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,9 +8,7 @@ import (
 
 	"concordat"
 	"concordat/store"
-	"concordat/web/message"
 	"concordat/web/pages"
-	"concordat/web/review"
 )
 
 // caseFilter selects the listed checks. Its links can be bookmarked and shared.
@@ -66,7 +62,7 @@ type caseLink struct {
 	Current   bool
 }
 
-func caseFilterOf(q url.Values, v *Visitor) caseFilter {
+func caseFilterOf(q url.Values, v *pages.Visitor) caseFilter {
 	f := caseFilter{View: q.Get("view"), Query: strings.TrimSpace(q.Get("q")), Mine: q.Get("mine") != "", In: q.Get("in"),
 		Order: store.TaskOrder(q.Get("sort")), Figures: v.SeesAll()}
 	if f.Figures {
@@ -90,7 +86,7 @@ func caseFilterOf(q url.Values, v *Visitor) caseFilter {
 }
 
 // narrow restricts a filter to the tasks that f selects for the visitor.
-func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
+func (f caseFilter) narrow(t *store.TaskFilter, v *pages.Visitor) {
 	t.Query, t.Within, t.Heads, t.Least = f.Query, f.In, f.Grouped(), float64(f.Least)/100
 	if f.Mine {
 		t.Assigned = v.Name
@@ -146,74 +142,4 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 		out = append(out, caseLink{"cases." + view, to.Path(0), view == f.View})
 	}
 	return out
-}
-
-// changeCases assigns the selected checks to a reviewer or sets the due date of their decisions. It changes all of them, or none if one
-// does not exist.
-func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	err := pages.ParseForm(rw, r)
-	var n store.Review
-	if err == nil {
-		n, err = w.Reviews.CaseNote(r.Context(), v, r.PostForm)
-	}
-	var ids []concordat.TaskID
-	for _, id := range r.PostForm["check"] {
-		if err == nil {
-			_, err = w.Visible(r.Context(), v, concordat.TaskID(id))
-			ids = append(ids, concordat.TaskID(id))
-		}
-	}
-	if err == nil && (len(ids) == 0 || len(ids) > TaskPage) {
-		err = message.Invalid("cases.nothing")
-	}
-	if err == nil {
-		detail := map[string]any{"tasks": ids, "to": n.Text}
-		err = pages.Change(r.Context(), w.o.Store, v.Name, "review_"+string(n.Kind), detail, func(tx *store.DB) error {
-			for _, id := range ids {
-				if _, err := tx.Checks.AppendReview(r.Context(), id, n); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err != nil {
-		w.Fail(rw, r, v, err)
-		return
-	}
-	to := "/checks"
-	if len(ids) == 1 && r.PostForm.Get("at") == "report" {
-		to += "/" + string(ids[0]) + "#notes"
-	} else if back, err := url.ParseQuery(r.PostForm.Get("list")); err == nil {
-		show := caseFilterOf(back, v)
-		to = show.Path(show.From)
-	}
-	http.Redirect(rw, r, to, http.StatusSeeOther)
-}
-
-// changeLibrary adds the submission of a case to a library or removes it.
-func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	t, _, err := w.reviewForm(rw, r, v)
-	if err == nil && !pages.HasReport(t) {
-		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
-	}
-	if err == nil {
-		switch action := r.PostForm.Get("action"); action {
-		case "add":
-			err = w.Reviews.AddCase(r.Context(), v, t, concordat.LibraryID(r.PostForm.Get("library")))
-		case "remove":
-			err = w.Reviews.RemoveCase(r.Context(), v, t)
-		default:
-			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
-		}
-	}
-	var now *review.Review
-	if err == nil {
-		now, err = w.Reviews.Of(r.Context(), t)
-	}
-	if err != nil {
-		w.Fail(rw, r, v, err)
-		return
-	}
-	http.Redirect(rw, r, fmt.Sprintf("/checks/%s?changed=%d#notes", t.ID, now.Latest), http.StatusSeeOther)
 }
