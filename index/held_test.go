@@ -108,6 +108,30 @@ func TestPutBatches(t *testing.T) {
 	}
 }
 
+// TestSpanLimit: the greatest offset that can be read back is stored; one more is refused, since the shard could not be opened again.
+func TestSpanLimit(t *testing.T) {
+	dir := t.TempDir()
+	for end, want := range map[int]error{maxOffset - 1: nil, maxOffset: nil, maxOffset + 1: concordat.ErrInvalid} {
+		s := open(t, dir, testOptions)
+		p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: "d"},
+			Indexed: []concordat.Sentence{{Span: concordat.Span{Start: end - 5, End: end}}}}
+		if err := s.Put(t.Context(), p); !errors.Is(err, want) {
+			t.Errorf("offset %d: %v, want %v", end, err, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, dir, testOptions)
+		a, err := s.Match(t.Context(), &concordat.Query{Scheme: testOptions.Scheme, Fingerprints: make([]concordat.Fingerprint, 1)})
+		if err != nil || want == nil && (len(a.Matches) != 1 || a.Matches[0].Span.End != end) {
+			t.Errorf("offset %d: found %v (%v)", end, a, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestDeletionFreesMemory: after most documents were deleted, the next query frees the memory of their sentences, also those that a
 // merged level holds.
 func TestDeletionFreesMemory(t *testing.T) {
