@@ -29,7 +29,7 @@ stored print is listed with its document in FILE.ids or, without FILE.ids, with 
 			if f.Distance < 0 || f.Distance >= f.Bits {
 				return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
 			}
-			near, done, err := a.nearIn(cmd.Context(), args[0], f, int64(memory)<<20)
+			near, done, err := nearIn(cmd.Context(), args[0], f, int64(memory)<<20)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ type nearPrint struct {
 type nearFunc func(q uint64) ([]nearPrint, error)
 
 // nearIn opens packed tables, or builds tables from a file of prints.
-func (a *commands) nearIn(ctx context.Context, path string, f PrintOptions, memory int64) (nearFunc, func(), error) {
+func nearIn(ctx context.Context, path string, f PrintOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, cli.Usage(err)

@@ -46,7 +46,11 @@ them are near copies of the first ones, in reverse order, and differ from them i
 				if plant < 0 || plant > random/2 {
 					return cli.Usagef("--plant %d: want at most half of the %d prints", plant, random)
 				}
-				return a.randomPrints(cmd.Context(), out, random, plant, seed)
+				if err := writeRandom(cmd.Context(), out, random, plant, seed); err != nil {
+					return err
+				}
+				return a.Report(map[string]any{"type": "prints", "prints": random, "bits": 64, "file": out},
+					"wrote %d pseudo-random prints to %s", random, out)
 			}
 			if err := errors.Join(f.check(), parts.check()); err != nil {
 				return err
@@ -181,8 +185,9 @@ func randomPrint(seed uint64, i int) uint64 {
 	return x ^ x>>31
 }
 
-func (a *commands) randomPrints(ctx context.Context, out string, n, plant int, seed uint64) error {
-	err := cli.WriteFiles(func(w []*bufio.Writer) error {
+// writeRandom writes n pseudo-random prints to a file; the last plant of them are near the first ones.
+func writeRandom(ctx context.Context, out string, n, plant int, seed uint64) error {
+	return cli.WriteFiles(func(w []*bufio.Writer) error {
 		for i := range n {
 			if i&0xffff == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -202,8 +207,4 @@ func (a *commands) randomPrints(ctx context.Context, out string, n, plant int, s
 		}
 		return nil
 	}, out)
-	if err != nil {
-		return err
-	}
-	return a.Report(map[string]any{"type": "prints", "prints": n, "bits": 64, "file": out}, "wrote %d pseudo-random prints to %s", n, out)
 }
