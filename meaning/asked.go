@@ -1,7 +1,7 @@
 package meaning
 
 import (
-	"math/bits"
+	"math"
 	"slices"
 
 	"concordat"
@@ -102,13 +102,12 @@ func (c *Cells) turnedBack(p *Point, band int) Point {
 	out := *p
 	for k := len(c.signs[band]) - 1; k >= 0; k-- {
 		hadamard(&out)
-		for s := c.signs[band][k]; s != 0; s &= s - 1 {
-			i := bits.TrailingZeros64(s)
-			out[i] = -out[i]
+		for i, sign := range &c.signs[band][k] {
+			out[i] = math.Float32frombits(math.Float32bits(out[i]) ^ sign)
 		}
 	}
 	for i := range out {
-		out[i] *= 1.0 / cellDimensions // the two transforms each multiply by the root of cellDimensions
+		out[i] *= unscaled
 	}
 	return out
 }

@@ -27,9 +27,12 @@ type Cells struct {
 	digest  string
 	centres [2]Vector // of sentences in an alphabet, and of sentences in Chinese characters
 	axes    [cellDimensions]Vector
-	signs   [concordat.Bands][2]uint64 // for each transform; bit i means that coordinate i changes sign first
+	signs   [concordat.Bands][2][cellDimensions]uint32 // for each transform, the sign bits of the coordinates that change sign first
 	words   [concordat.Bands][cellParts][cellWords][partDimensions]float32
 	squares [concordat.Bands][cellParts][cellWords]float32
+	// These are axes and words in the order in which vector instructions read them.
+	axisColumns [Dimensions][cellDimensions]float32
+	wordColumns [concordat.Bands][cellParts][partDimensions][cellWords]float32
 }
 
 // Digest returns the first 16 hexadecimal digits of the SHA-256 digest of the cells. Do not compare cells of Cells with different
@@ -47,24 +50,31 @@ func (c *Cells) Direction(mean *Vector, wide bool) Vector {
 // Point returns the point of a direction.
 func (c *Cells) Point(v *Vector) Point {
 	var p Point
-	dotRows(&p[0], &v[0], &c.axes[0][0], Dimensions, cellDimensions)
+	c.dotAxes(&p, v)
 	return p
 }
 
 // rotated returns a point rotated for a band by two rounds of signs and a Walsh-Hadamard transform.
 func (c *Cells) rotated(p *Point, band int) Point {
 	out := *p
-	for _, signs := range c.signs[band] {
-		for i := range out {
-			sign := uint32(signs>>i) << 31
-			out[i] = math.Float32frombits(math.Float32bits(out[i]) ^ sign)
-		}
-		hadamard(&out)
-	}
-	for i := range out {
-		out[i] *= 1.0 / cellDimensions // the two transforms each multiply by the root of cellDimensions
-	}
+	c.rotate(&out, band)
 	return out
+}
+
+// unscaled makes up for the two transforms of a rotation, each of which multiplies by the root of cellDimensions.
+const unscaled = 1.0 / cellDimensions
+
+// rotatePlain rotates a point in place.
+func (c *Cells) rotatePlain(p *Point, band int) {
+	for round := range c.signs[band] {
+		for i, sign := range &c.signs[band][round] {
+			p[i] = math.Float32frombits(math.Float32bits(p[i]) ^ sign)
+		}
+		hadamard(p)
+	}
+	for i := range p {
+		p[i] *= unscaled
+	}
 }
 
 // hadamard applies the Walsh-Hadamard transform times the root of cellDimensions. It performs two of its six steps at a time.
@@ -88,7 +98,7 @@ func (c *Cells) distances(p *Point, band int) [cellParts]nearness {
 	r := c.rotated(p, band)
 	var out [cellParts]nearness
 	for part := range out {
-		dotRows(&out[part][0], &r[part*partDimensions], &c.words[band][part][0][0], partDimensions, cellWords)
+		c.dotWords(&out[part], &r, band, part)
 		for w, square := range &c.squares[band][part] {
 			out[part][w] = square - 2*out[part][w]
 		}
@@ -102,16 +112,21 @@ func (c *Cells) Of(p *Point) [concordat.Bands]uint32 {
 	for band := range out {
 		all := c.distances(p, band)
 		for part := range all {
-			best, least := 0, all[part][0]
-			for w, d := range &all[part] {
-				if d < least {
-					best, least = w, d
-				}
-			}
-			out[band] = out[band]<<wordBits | uint32(best)
+			out[band] = out[band]<<wordBits | uint32(nearestWord(&all[part]))
 		}
 	}
 	return out
+}
+
+// nearestWordPlain returns the nearest word, the first of several.
+func nearestWordPlain(n *nearness) int {
+	best, least := 0, n[0]
+	for w, d := range n {
+		if d < least {
+			best, least = w, d
+		}
+	}
+	return best
 }
 
 // Near appends to dst the n cells of a band nearest to a point by the sum of the parts' distances, nearest first.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -88,6 +89,57 @@ func TestDotRows(t *testing.T) {
 	for k := range rows {
 		if want := Dot(&x, &rows[k]); got[k] != want || plain[k] != want {
 			t.Errorf("row %d: %v and %v, want %v", k, got[k], plain[k], want)
+		}
+	}
+}
+
+// TestVectorInstructions: with the processor's vector instructions, points, rotations, nearest words and sums have the same bits as
+// without.
+func TestVectorInstructions(t *testing.T) {
+	c, tb := defaultCells(t), table(t)
+	r := rand.New(rand.NewPCG(4, 5))
+	for n := range 200 {
+		var v, sum, sumPlain Vector
+		for i := range v {
+			v[i] = float32(r.NormFloat64() * math.Pow(10, float64(r.IntN(7)-3)))
+			sum[i], sumPlain[i] = v[i], v[i]
+		}
+		if n%4 == 0 {
+			clear(v[n%100:]) // zeros of either sign must keep their sign
+			v[n%100] = float32(math.Copysign(0, -1))
+		}
+		piece := r.IntN(len(tb.scores))
+		row := (*[vectorBytes]byte)(tb.vectors[piece*vectorBytes:])
+		addRow(&sum, row, tb.scales[piece]*v[7])
+		addRowPlain(&sumPlain, row, tb.scales[piece]*v[7])
+		equalBits(t, "sum", sum[:], sumPlain[:])
+
+		p := c.Point(&v)
+		var plain Point
+		dotRowsPlain(&plain[0], &v[0], &c.axes[0][0], Dimensions, cellDimensions)
+		equalBits(t, "point", p[:], plain[:])
+
+		band, part := r.IntN(concordat.Bands), r.IntN(cellParts)
+		c.rotate(&p, band)
+		c.rotatePlain(&plain, band)
+		equalBits(t, "rotated point", p[:], plain[:])
+
+		var near, nearPlain nearness
+		c.dotWords(&near, &p, band, part)
+		dotRowsPlain(&nearPlain[0], &p[part*partDimensions], &c.words[band][part][0][0], partDimensions, cellWords)
+		equalBits(t, "products with words", near[:], nearPlain[:])
+		near[r.IntN(cellWords)], near[r.IntN(cellWords)] = -1e9, -1e9 // often two equal ones
+		if got, want := nearestWord(&near), nearestWordPlain(&near); got != want {
+			t.Fatalf("nearest word %d, want %d", got, want)
+		}
+	}
+}
+
+func equalBits(t *testing.T, name string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Fatalf("%s: coordinate %d is %v, want %v", name, i, got[i], want[i])
 		}
 	}
 }

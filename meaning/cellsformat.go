@@ -98,14 +98,22 @@ func CellsOf(p *CellParts, digest string) *Cells {
 	for band := range c.words {
 		for round := range c.signs[band] {
 			sum := sha256.Sum256(fmt.Appendf(nil, "concordat/meaning/signs/%d/%d", band, round))
-			c.signs[band][round] = binary.LittleEndian.Uint64(sum[:])
+			for i := range c.signs[band][round] {
+				c.signs[band][round][i] = uint32(sum[i/8]>>(i%8)) << 31
+			}
 		}
 		for part := range c.words[band] {
 			for w := range c.words[band][part] {
-				for _, x := range c.words[band][part][w] {
+				for i, x := range c.words[band][part][w] {
 					c.squares[band][part][w] += float32(x * x)
+					c.wordColumns[band][part][i][w] = x
 				}
 			}
+		}
+	}
+	for axis := range c.axes {
+		for i, x := range c.axes[axis] {
+			c.axisColumns[i][axis] = x
 		}
 	}
 	return c

@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"unicode"
@@ -31,17 +32,24 @@ type Encoder struct {
 	text   []byte // one sentence, normalised, with a space before each word
 	best   []step
 	pieces []int32
-	known  map[string]piecesOf // words cut earlier
-	cuts   []int32             // pieces of known words
+	known  []knownWord // words cut earlier, by wordBytes.place; nil until needed
 }
 
-// piecesOf locates a word's pieces in Encoder.cuts.
-type piecesOf struct{ from, end int32 }
+// knownWord is a word of up to knownLength bytes with its pieces.
+type knownWord struct {
+	word   wordBytes
+	count  int32 // number of pieces
+	pieces [knownPieces]int32
+}
 
-// Bounds on the words that an encoder remembers, about 2 MB.
+// wordBytes are the bytes of a word, padded with zeros, which no word contains.
+type wordBytes [knownLength]byte
+
+// Bounds on the words that an encoder remembers, 2 MB.
 const (
-	knownLength = 32      // bytes of a word including its space
-	knownWords  = 1 << 14 // at this many words, all are dropped
+	knownLength = 32 // bytes of a word including its space
+	knownPieces = 7
+	knownBits   = 15 // an encoder remembers up to 1<<knownBits words
 )
 
 // step is the best path to a position in a word.
@@ -133,17 +141,31 @@ func (e *Encoder) cutKnown(word []byte) {
 		e.cut(word)
 		return
 	}
-	if at, ok := e.known[string(word)]; ok {
-		e.pieces = append(e.pieces, e.cuts[at.from:at.end]...)
+	if e.known == nil {
+		e.known = make([]knownWord, 1<<knownBits)
+	}
+	var text wordBytes
+	copy(text[:], word)
+	k := &e.known[text.place()]
+	if k.word == text {
+		e.pieces = append(e.pieces, k.pieces[:k.count]...)
 		return
 	}
-	if e.known == nil || len(e.known) == knownWords {
-		e.known, e.cuts = make(map[string]piecesOf, len(e.known)), e.cuts[:0]
-	}
-	n, from := len(e.pieces), len(e.cuts)
+	n := len(e.pieces)
 	e.cut(word)
-	e.cuts = append(e.cuts, e.pieces[n:]...)
-	e.known[string(word)] = piecesOf{int32(from), int32(len(e.cuts))}
+	if pieces := e.pieces[n:]; len(pieces) <= knownPieces {
+		k.word, k.count = text, int32(copy(k.pieces[:], pieces))
+	}
+}
+
+// place returns the index in Encoder.known of a word, which replaces an earlier word with the same index.
+func (w *wordBytes) place() uint64 {
+	h := uint64(0)
+	for i := 0; i < knownLength; i += 8 {
+		h = (h ^ binary.LittleEndian.Uint64(w[i:])) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+		h ^= h >> 32
+	}
+	return h >> (64 - knownBits) // the upper bits depend on all others
 }
 
 // cut appends a word's most probable pieces (Kudo 2018, section 3.1: Viterbi's algorithm over a unigram model). It omits characters that
@@ -186,12 +208,15 @@ func (e *Encoder) cut(word []byte) {
 
 // add adds the vector of a piece, times its weight.
 func (t *Table) add(v *Vector, piece int32) {
-	scale := t.scales[piece] * t.weights[piece]
-	row := (*[vectorBytes]byte)(t.vectors[int(piece)*vectorBytes:])
+	addRow(v, (*[vectorBytes]byte)(t.vectors[int(piece)*vectorBytes:]), t.scales[piece]*t.weights[piece])
+}
+
+// addRowPlain adds an encoded vector times scale.
+func addRowPlain(v *Vector, row *[vectorBytes]byte, scale float32) {
 	for i, b := range row {
 		two := &nibbles[b]
-		v[2*i] += scale * two[0]
-		v[2*i+1] += scale * two[1]
+		v[2*i] += float32(scale * two[0])
+		v[2*i+1] += float32(scale * two[1])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -55,6 +56,8 @@ type Table struct {
 	vectors []byte // vectorBytes per piece, lower four bits first; 8 represents zero
 	norms   map[rune]string
 	pages   [utf8.MaxRune>>8 + 1]bool // pages of 256 characters with any character in norms
+
+	encoders sync.Pool // of *Encoder, so that they remember words from one text to the next
 }
 
 // Digest returns the first 16 hexadecimal digits of the table's SHA-256 digest. Do not compare vectors of different tables.

@@ -138,6 +138,36 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// TestKnownWords: words that an encoder remembers have the pieces that a new encoder finds, also if they replaced each other in its
+// memory or were too long for it.
+func TestKnownWords(t *testing.T) {
+	tb := table(t)
+	e, plain := NewEncoder(tb), NewEncoder(tb)
+	words := []string{strings.Repeat("x", knownLength-1), strings.Repeat("x", knownLength), strings.Repeat("qz", 12), "a", "é"}
+	for i := range 1 << (knownBits + 1) {
+		words = append(words, fmt.Sprintf("w%d", i))
+	}
+	for range 2 {
+		for i, w := range words {
+			if i >= 5 && i%16 != 0 {
+				e.Cut(w) // only to fill the memory
+				continue
+			}
+			if got, want := fmt.Sprint(e.Cut(w)), fmt.Sprint(cutPlain(plain, w)); got != want {
+				t.Fatalf("%q: pieces %v, want %v", w, got, want)
+			}
+		}
+	}
+}
+
+// cutPlain cuts one word without the memory of words.
+func cutPlain(e *Encoder, word string) []int32 {
+	e.normalise(word)
+	e.pieces = e.pieces[:0]
+	e.cut(e.text)
+	return e.pieces
+}
+
 func TestSentences(t *testing.T) {
 	text := "A heading\n" + "The first sentence is about this long, and says something of no importance. " +
 		"Short one. The next one has e.g. an abbreviation and is long enough to stand by itself here.\n" +

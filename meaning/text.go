@@ -23,6 +23,16 @@ type Text struct {
 const MaxSentences = 4000
 
 // Read splits a text into sentences and encodes them.
+func (t *Table) Read(text string) *Text {
+	e, ok := t.encoders.Get().(*Encoder)
+	if !ok {
+		e = NewEncoder(t)
+	}
+	defer t.encoders.Put(e)
+	return e.Read(text)
+}
+
+// Read splits a text into sentences and encodes them.
 func (e *Encoder) Read(text string) *Text {
 	t := Cut(text)
 	for _, i := range t.Prose() {

@@ -137,7 +137,7 @@ func (r *run) nominated(b *Bench, d Doc) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := meaning.NewEncoder(table).Read(d.Text).Without(report.References(d.Text))
+	text := table.Read(d.Text).Without(report.References(d.Text))
 	m := &compare.Comparer{Index: b.Index, Profiler: b.Profiler, Workers: 1}
 	q := &concordat.Query{Libraries: []concordat.LibraryID{"library"}}
 	near, _, err := m.ByMeaning(r.ctx, text, cells, q, compare.ForEncoder)

@@ -266,7 +266,7 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	if err != nil {
 		return nil, err
 	}
-	text := meaning.NewEncoder(table).Read(d.Text) // an encoder is not safe for concurrent use
+	text := table.Read(d.Text)
 	text.Leave(walls)
 	out := &leadDocument{row: row, spans: text.Spans, kept: make([]bool, len(text.Spans)), placed: text.Placed(q.cells)}
 	for _, p := range out.placed {

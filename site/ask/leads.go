@@ -189,7 +189,7 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	for _, p := range slices.Concat(r.fw.covered, r.answer.passages) {
 		taken = append(taken, p.Span)
 	}
-	read := meaning.NewEncoder(table).Read(text)
+	read := table.Read(text)
 	read.Leave(taken)
 	return read, read.Asked(cells), nil
 }

@@ -87,7 +87,7 @@ type ReadText func(d *concordat.Document) *meaning.Text
 // ReadMeaning splits a document, without its references, into sentences and encodes them with the embedded table.
 func ReadMeaning(table *meaning.Table) ReadText {
 	return func(d *concordat.Document) *meaning.Text {
-		t := meaning.NewEncoder(table).Read(d.Text)
+		t := table.Read(d.Text)
 		t.Leave(report.References(d.Text))
 		t.Language = languageOf(d.Text)
 		return t
