@@ -276,13 +276,14 @@ func (s *served) lastCheck(n coord.NodeID, docs []string) (f found, err error) {
 	return f, errors.Join(err, errors.New("no complete answer"))
 }
 
-// erased waits until all deletions have been performed.
+// erased waits until all deletions have been performed, including those that the site answered with 503 and resumes by itself: otherwise
+// they could happen between reading one node and the next.
 func (s *served) erased() {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		code, b, err := s.call("a", http.MethodGet, "/api/v1/deletions?limit=500", "", nil, readWait)
-		if err == nil && code == http.StatusOK && !bytes.Contains(b, []byte(`"state":"deleted"`)) &&
-			!bytes.Contains(b, []byte(`"state":"running"`)) {
+		if err == nil && code == http.StatusOK && !bytes.Contains(b, []byte(`"state":"asked"`)) &&
+			!bytes.Contains(b, []byte(`"state":"deleted"`)) {
 			return
 		}
 		if time.Now().After(end) {
