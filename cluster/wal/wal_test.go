@@ -231,6 +231,38 @@ func TestReadBounded(t *testing.T) {
 	}
 }
 
+// TestFileBoundary: a log can be cut exactly where a file begins, grows from there, and can be trimmed as soon as it has two files.
+func TestFileBoundary(t *testing.T) {
+	synced := 0
+	l := open(t, filepath.Join(t.TempDir(), "log"), Options{Shard: "00", sync: func(f *os.File) error { synced++; return f.Sync() }})
+	fill(t, l, 3, 1, 1)
+	must(t, l.Rotate())
+	for _, c := range []struct {
+		seq  uint64
+		keep int64
+		want bool
+	}{{3, 0, true}, {2, 0, false}, {3, 1 << 20, false}} {
+		if got := l.Trimmable(c.seq, c.keep); got != c.want {
+			t.Errorf("up to record %d, keeping %d bytes: got %v", c.seq, c.keep, got)
+		}
+	}
+	fill(t, l, 6, 1, 1)
+	before := synced
+	must(t, l.Truncate(3))
+	if synced != before+2 { // the folder and the file
+		t.Errorf("%d syncs, want 2", synced-before)
+	}
+	fill(t, l, 5, 2, 1)
+	if d := cmp.Diff(expect(1, 1, 1, 2, 2), all(t, l)); d != "" {
+		t.Error(d)
+	}
+	must(t, l.Rotate())
+	must(t, l.Trim(5, 0))
+	if x := l.Extent(); x.Base != 5 || x.BaseEpoch != 2 || len(l.segments) != 1 {
+		t.Errorf("got %+v in %d files", x, len(l.segments))
+	}
+}
+
 // TestModel compares a log with a slice under random calls and crashes.
 func TestModel(t *testing.T) {
 	for seed := range uint64(30) {
