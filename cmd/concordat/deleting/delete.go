@@ -136,9 +136,6 @@ func (a *commands) printReceipt(r *retain.Receipt, file string) error {
 	return nil
 }
 
-// commands contains the state that this package's commands share, for one site.
-type commands struct{ *cli.Site }
-
 func (a *commands) deleteDocuments() *cobra.Command {
 	return Deletion(a.Site, "document LIBRARY ID...", "Delete documents from a library", cobra.MinimumNArgs(2),
 		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {

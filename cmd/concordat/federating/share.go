@@ -273,9 +273,6 @@ func (a *commands) printShare(x store.Share) error {
 	return nil
 }
 
-// commands contains the state that this package's commands share, for one site.
-type commands struct{ *cli.Site }
-
 func (a *commands) sharedCommand() *cobra.Command {
 	var with string
 	c := &cobra.Command{

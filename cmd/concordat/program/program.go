@@ -1,5 +1,5 @@
-// Package program is the program concordat: it joins the commands of this folder and of the folders beside it under one command line.
-// Start from [Run]. It is a package so that the tests of those folders can run whole command lines; the command itself only calls [Main].
+// Package program is the program concordat: it joins the commands of this folder and of its neighbours under one command line. Start from
+// [Run]. It is a package so that the tests of those folders can run whole command lines; the command itself only calls [Main].
 package program
 
 import (
@@ -28,7 +28,7 @@ import (
 // Main runs the command line of the process, and does not return. In a child process that extracts a file, it does that instead.
 func Main() {
 	if sandbox.IsWorker() {
-		sandbox.Main() // for a child process that extracts one file; does not return
+		sandbox.Main() // does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program immediately

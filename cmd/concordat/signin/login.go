@@ -33,9 +33,6 @@ func issuerOf(c *config.Config, name string) (string, error) {
 	return "", cli.Usagef("login.oidc has no provider %s; the configured providers are %s", name, strings.Join(names, ", "))
 }
 
-// commands contains the state that this package's commands share, for one site.
-type commands struct{ *cli.Site }
-
 func (a *commands) loginListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List linked accounts by provider", Args: cobra.NoArgs,
