@@ -214,11 +214,13 @@ func (w Batches) setLineage(rw http.ResponseWriter, r *http.Request, v *pages.Vi
 	})
 }
 
+// ApplyLineage sets the rules for which pairs of a batch can legitimately share wording.
 func (w Batches) ApplyLineage(ctx context.Context, v *pages.Visitor, b store.Batch, rules batch.LineageRules) error {
 	return batch.SetLineage(ctx, w.o.Site, w.Store, b.ID, v.Name, rules, w.o.Checks.Rules(),
 		v.Note("batch_lineage", map[string]any{"batch": b.ID, "rules": rules}))
 }
 
+// ApplyVerdict records whether a pair counts; the verdict "rules" leaves that to the rules. Documents are identified by number, from 1.
 func (w Batches) ApplyVerdict(ctx context.Context, v *pages.Visitor, b store.Batch, first, second, verdict, why string) error {
 	if verdict == "rules" {
 		verdict = ""

@@ -10,7 +10,7 @@ import (
 	"concordat/web/pages"
 )
 
-// Control finds, stops and repeats batches for the people who may. It is safe for concurrent use.
+// Control finds, stops and repeats batches for people who may do so. It is safe for concurrent use.
 type Control struct {
 	Store *store.DB
 	Queue *batch.Queue // runs batches and scheduled rechecks; if nil, there are none
@@ -33,6 +33,7 @@ func (c Control) mayChangeBatch(v *pages.Visitor, b store.Batch) bool {
 	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.MayReview())
 }
 
+// StopBatch cancels a batch, or fails with concordat.ErrRefused if the visitor may not change it.
 func (c Control) StopBatch(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 	if !c.mayChangeBatch(v, b) {
 		return fmt.Errorf("cancel %s: %w", b.ID, concordat.ErrRefused)
@@ -57,6 +58,7 @@ func (c Control) Rest(ctx context.Context, v *pages.Visitor, b store.Batch) erro
 	return c.Queue.Await(ctx, b.ID)
 }
 
+// RepeatBatch runs a batch again, or fails with concordat.ErrRefused if the visitor may not change it.
 func (c Control) RepeatBatch(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 	switch {
 	case !c.mayChangeBatch(v, b):

@@ -94,6 +94,7 @@ func (w Batches) countBatchWording(rw http.ResponseWriter, r *http.Request, v *p
 	})
 }
 
+// ApplyWording records whether wording that documents of a batch share counts. n is the number of the wording.
 func (w Batches) ApplyWording(ctx context.Context, v *pages.Visitor, b store.Batch, n string, count bool, why string) error {
 	number, err := strconv.Atoi(n)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"concordat/web/review"
 )
 
-// Control finds, cancels and retries checks for the people who may. It is safe for concurrent use.
+// Control finds, cancels and retries checks for people who may do so. It is safe for concurrent use.
 type Control struct {
 	Store *store.DB
 	Queue *site.Queue
@@ -31,6 +31,7 @@ func (w Control) Visible(ctx context.Context, v *pages.Visitor, id concordat.Tas
 	return t, err
 }
 
+// CancelTask cancels a check, or fails with concordat.ErrRefused if the visitor may not change it.
 func (w Control) CancelTask(ctx context.Context, v *pages.Visitor, t store.Task) error {
 	if !v.MayChange(t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
@@ -39,6 +40,7 @@ func (w Control) CancelTask(ctx context.Context, v *pages.Visitor, t store.Task)
 		v.Note("check_cancelled", map[string]any{"task": t.ID}))
 }
 
+// RetryTask queues a failed check again. The caller checks the visitor's rights.
 func (w Control) RetryTask(ctx context.Context, v *pages.Visitor, t store.Task) error {
 	return w.Queue.Retry(ctx, t.ID, v.Note("check_retried", map[string]any{"task": t.ID}))
 }

@@ -1,5 +1,5 @@
-// Package requests serves the pages and API operations for requests for passages: partners' requests, which officers decide, and this
-// site's own requests to partners. Start with New.
+// Package requests serves the pages of requests for passages: partners' requests, which officers decide, and this site's own requests to
+// partners. The API shares its operations. Start with New.
 package requests
 
 import (
