@@ -13,8 +13,8 @@ import (
 	"concordat/internal/indextest"
 )
 
-// holding returns the files below dir that contain the bytes. It reads them all again if one is removed meanwhile, since a merge in the
-// background then has put its contents in another.
+// holding returns the files below dir that contain the bytes. If a file is removed while it reads, it starts over, because a background
+// merge has then moved the contents to another file.
 func holding(t *testing.T, dir string, needle []byte) []string {
 	t.Helper()
 	for {

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// TestTidyKeepsOthers: Tidy deletes none of the files in the folder that the store did not create, and asks nobody about them.
+// TestTidyKeepsOthers: Tidy deletes none of the files in the folder that the store did not create, and does not ask about them.
 func TestTidyKeepsOthers(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
 	for name, files := range map[string]func(dir string) *store.Files{"in the folder": store.OpenFiles, "in the database": db.Files} {
