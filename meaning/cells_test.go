@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"concordat"
@@ -142,6 +143,28 @@ func equalBits(t *testing.T, name string, got, want []float32) {
 			t.Fatalf("%s: coordinate %d is %v, want %v", name, i, got[i], want[i])
 		}
 	}
+}
+
+// TestLentEncoders: texts that are read at the same time, with encoders that a table lends, have the cells that a new encoder computes.
+func TestLentEncoders(t *testing.T) {
+	c, tb := defaultCells(t), table(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		text := fmt.Sprintf("The ferry number %d crosses the sound before sunrise and returns to the harbour late in the evening. ", i) +
+			fmt.Sprintf("Its captain has counted the %d lights on the opposite shore every night for more than thirty years.", 100*i)
+		want := NewEncoder(tb).Cells(text, c)
+		if len(want) == 0 {
+			t.Fatal("no cells")
+		}
+		wg.Go(func() {
+			for range 20 {
+				if got := tb.Cells(text, c); !slices.Equal(got, want) {
+					t.Errorf("text %d: cells %v, want %v", i, got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // TestRanked: a ranking preserves its elements, ordered by distance, then by cell.

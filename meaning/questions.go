@@ -8,6 +8,13 @@ import (
 	"concordat"
 )
 
+// Cells is [Encoder.Cells] with an encoder of t. It is safe for concurrent use.
+func (t *Table) Cells(text string, c *Cells) []concordat.Cell {
+	e := t.encoder()
+	defer t.encoders.Put(e)
+	return e.Cells(text, c)
+}
+
 // Cells returns the cells of each prose sentence of a text and of each pair of consecutive ones, distinct and ascending, never nil.
 func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 	spans := Sentences(text)

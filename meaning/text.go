@@ -22,14 +22,19 @@ type Text struct {
 // MaxSentences is the maximum number of sentences per text; the rest of a longer text is not compared.
 const MaxSentences = 4000
 
-// Read splits a text into sentences and encodes them.
+// Read splits a text into sentences and encodes them. It is safe for concurrent use.
 func (t *Table) Read(text string) *Text {
-	e, ok := t.encoders.Get().(*Encoder)
-	if !ok {
-		e = NewEncoder(t)
-	}
+	e := t.encoder()
 	defer t.encoders.Put(e)
 	return e.Read(text)
+}
+
+// encoder returns an encoder for the caller alone, who puts it back into t.encoders.
+func (t *Table) encoder() *Encoder {
+	if e, ok := t.encoders.Get().(*Encoder); ok {
+		return e
+	}
+	return NewEncoder(t)
 }
 
 // Read splits a text into sentences and encodes them.

@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"sync"
-
 	"concordat"
 	"concordat/meaning"
 )
@@ -37,25 +35,21 @@ func (p *Profiler) CellsDigest() string {
 
 // cells computes the meaning cells of texts.
 type cells struct {
-	table    *meaning.Cells
-	encoders sync.Pool // of *meaning.Encoder
+	words *meaning.Table
+	table *meaning.Cells
 }
 
 func newCells() (*cells, error) {
-	table, err := meaning.Default()
+	words, err := meaning.Default()
 	if err != nil {
 		return nil, err
 	}
-	in, err := meaning.DefaultCells()
+	table, err := meaning.DefaultCells()
 	if err != nil {
 		return nil, err
 	}
-	return &cells{table: in, encoders: sync.Pool{New: func() any { return meaning.NewEncoder(table) }}}, nil
+	return &cells{words, table}, nil
 }
 
 // of returns the cells of a text.
-func (c *cells) of(text string) []concordat.Cell {
-	e := c.encoders.Get().(*meaning.Encoder)
-	defer c.encoders.Put(e)
-	return e.Cells(text, c.table)
-}
+func (c *cells) of(text string) []concordat.Cell { return c.words.Cells(text, c.table) }
