@@ -406,6 +406,9 @@ func (m *meter) end(report func(WebResult) error) error {
 	}
 	process := strconv.Itoa(m.process)
 	m.r.Memory, m.r.Peak = status(process, "VmRSS:"), status(process, "VmHWM:")
+	if m.r.Peak == 0 {
+		return fmt.Errorf("memory of process %d: %w", m.process, concordat.ErrUnavailable)
+	}
 	return report(m.r)
 }
 

@@ -15,8 +15,8 @@ import (
 //
 // A formula with another date, number or name in it is not found in enough documents, because it is aligned in pieces. Near copies were
 // therefore tried as holders: sources with a place that contains a share of the passage's word trigrams, any number standing for any
-// other. Passages that count in a batch of 45 laws, and passages lost among 120 of rings of six documents that share four pieces of 40
-// words, each member changing one word in 12, 8 or 6:
+// other. Passages that count in a batch of 45 laws (drawn with seed 41 from the corpus zh-laws), and passages lost among 120 of
+// rings of six made-up documents that share four pieces of 40 words, each member changing one word in 12, 8 or 6:
 //
 //	                                                               laws   rings
 //	no near copies                                                  370   0, 0, 0
