@@ -1,3 +1,3 @@
 // Package cmd contains the program concordat, with its command lines, messages and tables. The other packages do the work. Open
-// cmd/concordat/program/program.go first; it lists the commands.
+// cmd/concordat/program first; its function command lists the commands.
 package cmd
