@@ -56,13 +56,17 @@ func TestInBrowser(t *testing.T) {
 			webtest.Loaded(),
 			webtest.ReadText(".workbar .percent", &headline),
 			webtest.Shot(t, "check", width),
-			chromedp.Click(`button[value="exclude-source"]`, chromedp.ByQuery),
+			// A click could miss a button that moves while the page still changes.
+			chromedp.Focus(`button[value="exclude-source"]`, chromedp.ByQuery),
+			chromedp.KeyEvent(kb.Enter),
 			chromedp.WaitVisible(`.toast button[value="undo"]`, chromedp.ByQuery),
 			webtest.Loaded(),
 			webtest.Shot(t, "excluded", width),
-			chromedp.Click(`#sources details.not-counted > summary`, chromedp.ByQuery), // passages that do not count are collapsed
+			chromedp.Focus(`#sources details.not-counted > summary`, chromedp.ByQuery), // passages that do not count are collapsed
+			chromedp.KeyEvent(kb.Enter),
 			chromedp.WaitVisible(`button[value="include-source"]`, chromedp.ByQuery),
-			chromedp.Click(`button[value="include-source"]`, chromedp.ByQuery),
+			chromedp.Focus(`button[value="include-source"]`, chromedp.ByQuery),
+			chromedp.KeyEvent(kb.Enter),
 			chromedp.WaitVisible(`button[value="exclude-source"]`, chromedp.ByQuery),
 			webtest.Loaded(),
 			chromedp.Focus(".workbar .menu > summary", chromedp.ByQuery),
