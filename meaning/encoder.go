@@ -1,11 +1,12 @@
 package meaning
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Vector is a point in the table's space.
@@ -159,14 +160,7 @@ func (e *Encoder) cutKnown(word []byte) {
 }
 
 // place returns the index in Encoder.known of a word, which replaces an earlier word with the same index.
-func (w *wordBytes) place() uint64 {
-	h := uint64(0)
-	for i := 0; i < knownLength; i += 8 {
-		h = (h ^ binary.LittleEndian.Uint64(w[i:])) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-		h ^= h >> 32
-	}
-	return h >> (64 - knownBits) // the upper bits depend on all others
-}
+func (w *wordBytes) place() uint64 { return xxhash.Sum64(w[:]) >> (64 - knownBits) }
 
 // cut appends a word's most probable pieces (Kudo 2018, section 3.1: Viterbi's algorithm over a unigram model). It omits characters that
 // no piece covers.

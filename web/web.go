@@ -279,7 +279,7 @@ func (w *Web) routes() {
 		Shares: w.Shares, Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
-	w.Batches = batches.New(w, batches.Options{Control: control, Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
+	w.Batches = batches.New(w, control, batches.Options{Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
 		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
 	checks.New(w, checks.Options{Control: w.Tasks, Reviews: w.Reviews, Settings: w.Settings, Batches: control, Example: w.Example,
 		Progress: w.progress, Streams: w.Streams})

@@ -38,7 +38,6 @@ type Checks interface {
 
 // Options configures the pages.
 type Options struct {
-	Control   Control
 	Site      *site.Site
 	Checks    Checks
 	Reviews   *review.Reviews
@@ -57,8 +56,8 @@ type Batches struct {
 }
 
 // New adds the pages to a site.
-func New(frame pages.Frame, o Options) Batches {
-	w := Batches{o.Control, frame, o}
+func New(frame pages.Frame, c Control, o Options) Batches {
+	w := Batches{c, frame, o}
 	frame.AddPage("GET /batches", pages.Everyone, w.batchesPage)
 	frame.AddPage("GET /batches/{id}", pages.Everyone, w.batchPage)
 	frame.AddPage("GET /batches/{id}/events", pages.Everyone, w.batchEvents)
