@@ -173,7 +173,7 @@ func TestFilesLeftOut(t *testing.T) {
 		var answer struct{ Checks []struct{ Path string } }
 		must(t, json.Unmarshal([]byte(do(http.MethodPost, "/checks", contentType, body, "Accept", "application/json")), &answer))
 		path := answer.Checks[0].Path
-		var now view.Check
+		now := view.Check{State: concordat.TaskQueued}
 		for !ended(now.State) {
 			api(http.MethodGet, "/checks"+strings.TrimPrefix(path, "/checks"), "", "", &now)
 			if now.State == "" {
