@@ -2,16 +2,11 @@ package web
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"time"
 	"unicode/utf8"
 
-	"concordat/people"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web/limit"
-	"concordat/web/message"
 	"concordat/web/pages"
 )
 
@@ -57,26 +52,4 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 		n += int64(utf8.RuneCountInString(i.Text))
 	}
 	return w.People.Admit(ctx, t.Owner, len(items), n)
-}
-
-// Limits converts an error about a limit to status 429 with a time to retry. It returns nil for other errors.
-func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
-	var many *limit.TooMany
-	var open *people.TooManyOpen
-	var used *store.QuotaUsed
-	switch {
-	case errors.As(err, &used):
-		retry = time.Hour
-		if !used.Retry.IsZero() {
-			retry = used.Retry.Sub(now)
-		}
-		return "error.quota", l.Cause(used.Cause()), retry, true
-	case errors.As(err, &open) && open.Public:
-		return "error.crowd", "", open.Retry, true
-	case errors.As(err, &open):
-		return "error.open", "", open.Retry, true
-	case errors.As(err, &many):
-		return many.Key, "", many.Retry, true
-	}
-	return "", "", 0, false
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -12,6 +13,7 @@ import (
 	"concordat/store"
 	"concordat/web/bounds"
 	"concordat/web/limit"
+	"concordat/web/message"
 	"concordat/web/pages/accounts"
 	"concordat/web/review"
 )
@@ -98,4 +100,26 @@ func ProblemOf(err error) *huma.ErrorModel {
 		m.Detail = err.Error()
 	}
 	return bounds.Brief(m)
+}
+
+// Limits converts an error about a limit to status 429 with a time to retry. It returns nil for other errors.
+func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
+	var many *limit.TooMany
+	var open *people.TooManyOpen
+	var used *store.QuotaUsed
+	switch {
+	case errors.As(err, &used):
+		retry = time.Hour
+		if !used.Retry.IsZero() {
+			retry = used.Retry.Sub(now)
+		}
+		return "error.quota", l.Cause(used.Cause()), retry, true
+	case errors.As(err, &open) && open.Public:
+		return "error.crowd", "", open.Retry, true
+	case errors.As(err, &open):
+		return "error.open", "", open.Retry, true
+	case errors.As(err, &many):
+		return many.Key, "", many.Retry, true
+	}
+	return "", "", 0, false
 }
