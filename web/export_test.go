@@ -34,28 +34,28 @@ func (w *Web) Access() (out []Access) {
 
 // Forget empties the report cache.
 func (w *Web) Forget() {
-	w.cache.mu.Lock()
-	defer w.cache.mu.Unlock()
-	w.cache.entries, w.cache.bytes = nil, 0
+	w.Cache.mu.Lock()
+	defer w.Cache.mu.Unlock()
+	w.Cache.entries, w.Cache.bytes = nil, 0
 }
 
 // BoundReportCache limits the approximate number of bytes of findings in the report cache.
 func (w *Web) BoundReportCache(bytes int) {
-	w.cache.mu.Lock()
-	defer w.cache.mu.Unlock()
-	w.cache.most = bytes
+	w.Cache.mu.Lock()
+	defer w.Cache.mu.Unlock()
+	w.Cache.most = bytes
 }
 
 // Shelved returns the number of bytes in the cache.
 func (w *Web) Shelved() int {
-	w.cache.mu.Lock()
-	defer w.cache.mu.Unlock()
+	w.Cache.mu.Lock()
+	defer w.Cache.mu.Unlock()
 	sum := 0
-	for _, b := range w.cache.entries {
+	for _, b := range w.Cache.entries {
 		sum += b.bytes
 	}
-	if sum != w.cache.bytes {
-		return -sum - w.cache.bytes // the sum is wrong
+	if sum != w.Cache.bytes {
+		return -sum - w.Cache.bytes // the sum is wrong
 	}
 	return sum
 }

@@ -356,7 +356,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 
 // noteOriginal records that someone viewed an original. It records each whole page, and images at intervals.
 func noteOriginal(ctx context.Context, w reportPages, v *Visitor, id concordat.TaskID, part bool) {
-	if !w.readsOn(id, "original "+v.Name) || !part {
+	if !w.Cache.readsOn(id, "original "+v.Name) || !part {
 		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
 	}
 }

@@ -159,7 +159,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	see := w.Reviews.Sees(v, p.Review)
 	p.MayDelete = v.MayReview() && w.o.Eraser != nil
 	p.Decides = v.Role == store.RoleAdministrator
-	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
+	got, err := w.Cache.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.Mark(v.Name)
 	if see != review.SeeEverything {
 		p.Limited, p.Review = see, nil // only officers may see what officers wrote
@@ -169,7 +169,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
 	p.originals, p.unpaged, _ = w.originals(r.Context(), t) // without originals there is no link
-	w.NoteRead(r.Context(), v, t.ID, part)
+	w.Cache.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
 

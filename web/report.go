@@ -56,11 +56,11 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 		return nil, err
 	}
 	see := w.Reviews.Sees(v, now)
-	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, in, see)
+	got, err := w.Cache.Reading(ctx, t.ID, now.Rules, in, see)
 	if err != nil {
 		return nil, err
 	}
-	w.Reports.NoteRead(ctx, v, t.ID, false)
+	w.Cache.NoteRead(ctx, v, t.ID, false)
 	rep := *got.Report
 	if see == review.SeeEverything {
 		rep.Review = now.InReport() // only officers may see what officers wrote

@@ -12,6 +12,8 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/report/html"
+	"concordat/site"
+	"concordat/web/pages"
 	"concordat/web/review"
 )
 
@@ -27,9 +29,25 @@ const (
 	redactTime = time.Minute
 )
 
+// cacheOptions configures a cache. All fields are required.
+type cacheOptions struct {
+	Site    *site.Site
+	Auditor pages.Auditor
+	Now     func() time.Time
+}
+
+// newReportCache returns an empty cache.
+func newReportCache(frame pages.Frame, o cacheOptions) *reportCache {
+	return &reportCache{Auditor: o.Auditor, frame: frame, o: o, most: cacheBytes}
+}
+
 // reportCache keeps the findings of recently read reports and the reports generated from them. Its results are shared and must not be
 // changed. It is safe for concurrent use.
 type reportCache struct {
+	pages.Auditor
+	frame pages.Frame
+	o     cacheOptions
+
 	mu      sync.Mutex
 	entries []*cachedReport // guarded by mu; the most recently used last
 	bytes   int             // bytes of all entries; guarded by mu
@@ -113,11 +131,8 @@ func weight(f *report.Findings) int {
 	return 2 * n // includes the reports generated from them
 }
 
-// Forget drops a deleted check from the cache.
-func (w reportPages) Forget(id concordat.TaskID) { w.cache.drop(id) }
-
 // Reading returns the report of a task under the given rules, limited to what a reader may see and prepared for display in parts.
-func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language,
+func (s *reportCache) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language,
 	see review.See) (*reading, error) {
 	if see == review.SeeNothing {
 		return nil, fmt.Errorf("report of %s: %w", id, review.ErrNotShown)
@@ -126,11 +141,11 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	if err != nil {
 		return nil, fmt.Errorf("rules of %s: %w", id, err)
 	}
-	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
+	revision, err := s.Store.Checks.FindingsRevision(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	names, err := w.Names(ctx)
+	names, err := s.frame.Names(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,35 +153,35 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	if err != nil {
 		return nil, err
 	}
-	b := w.cache.take(id)
+	b := s.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now := w.o.Now(); b.findings == nil || b.revision != revision || now.Sub(b.read) >= redactTime || now.Before(b.read) {
-		f, revision, err := w.o.Site.FindingsAt(ctx, id)
+	if now := s.o.Now(); b.findings == nil || b.revision != revision || now.Sub(b.read) >= redactTime || now.Before(b.read) {
+		f, revision, err := s.o.Site.FindingsAt(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		b.findings, b.prepared, b.revision, b.views, b.read = f, report.Prepare(f), revision, nil, w.o.Now()
+		b.findings, b.prepared, b.revision, b.views, b.read = f, report.Prepare(f), revision, nil, s.o.Now()
 	}
 	got := b.view(string(see)+string(key)+called, in, rules, see, names.Names)
-	w.cache.resize(b, weight(b.findings)*(1+len(b.views)/2))
+	s.resize(b, weight(b.findings)*(1+len(b.views)/2))
 	return got, nil
 }
 
 // HasText reports whether the text of an ended check is still kept. While the report is being read, the answer comes from the cache
 // without unpacking findings.
-func (w reportPages) HasText(ctx context.Context, id concordat.TaskID) (bool, error) {
-	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
+func (s *reportCache) HasText(ctx context.Context, id concordat.TaskID) (bool, error) {
+	revision, err := s.Store.Checks.FindingsRevision(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if text, known := w.cache.hasText(id, revision); known {
+	if text, known := s.hasText(id, revision); known {
 		return text, nil
 	}
-	return w.o.Site.HasText(ctx, id)
+	return s.o.Site.HasText(ctx, id)
 }
 
 // hasText reports whether findings of this revision include their text; known is false if the findings are not in the cache.
@@ -215,11 +230,11 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 }
 
 // readsOn reports whether the visitor was recently recorded as a reader of the report.
-func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
-	b := w.cache.take(id)
+func (s *reportCache) readsOn(id concordat.TaskID, name string) bool {
+	b := s.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := w.o.Now()
+	now := s.o.Now()
 	last, ok := b.readers[name]
 	if ok && now.Sub(last) < readAgain {
 		return true
@@ -229,14 +244,14 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 }
 
 // NoteRead records that someone reads a report. It records each whole page, and parts of a page at intervals.
-func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
-	if !w.readsOn(id, v.Name) || !part {
-		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})
+func (s *reportCache) NoteRead(ctx context.Context, v *pages.Visitor, id concordat.TaskID, part bool) {
+	if !s.readsOn(id, v.Name) || !part {
+		s.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})
 	}
 }
 
-// drop removes a task whose report was deleted.
-func (s *reportCache) drop(id concordat.TaskID) {
+// Forget drops a deleted check.
+func (s *reportCache) Forget(id concordat.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range s.entries {

@@ -56,7 +56,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	case "passage", "text", "pages":
 		// Rules split and join passages, but the place stays the same.
 		start, err := strconv.Atoi(place)
-		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), review.SeeEverything)
+		got, err2 := w.Cache.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), review.SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.Report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
 				switch n := got.Report.Number(i); at {

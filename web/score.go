@@ -12,27 +12,27 @@ import (
 
 // Rescore computes the score of a check under newly set rules, from the report that its page shows next. A list would otherwise compute
 // the score, so a failure is only logged.
-func (w reportPages) Rescore(ctx context.Context, id concordat.TaskID, rules report.Rules) {
-	revision, err := w.o.Store.Checks.FindingsRevision(ctx, id)
+func (s *reportCache) Rescore(ctx context.Context, id concordat.TaskID, rules report.Rules) {
+	revision, err := s.Store.Checks.FindingsRevision(ctx, id)
 	var digest string
 	if err == nil {
 		digest, err = site.RulesDigest(rules)
 	}
 	var got *reading
 	if err == nil {
-		got, err = w.Reading(ctx, id, rules, report.English, review.SeeEverything)
+		got, err = s.Reading(ctx, id, rules, report.English, review.SeeEverything)
 	}
 	if err == nil {
-		err = w.o.Store.Checks.PutScore(ctx, id, site.ScoreOf(got.Report, revision, digest))
+		err = s.Store.Checks.PutScore(ctx, id, site.ScoreOf(got.Report, revision, digest))
 	}
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted in the meantime, or without findings
-		w.o.Logger.Error("score", "task", id, "error", err)
+		s.Logger.Error("score", "task", id, "error", err)
 	}
 }
 
 // Report implements review.Reports.
-func (w reportPages) Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error) {
-	got, err := w.Reading(ctx, id, rules, report.English, review.SeeEverything)
+func (s *reportCache) Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error) {
+	got, err := s.Reading(ctx, id, rules, report.English, review.SeeEverything)
 	if err != nil {
 		return nil, err
 	}

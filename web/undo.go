@@ -61,7 +61,7 @@ func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, 
 		one.Key, one.Subject = "undone."+action, subjectOf(rep, action, subject)
 	}
 	for i, rules := range []report.Rules{c.Before, c.After} {
-		got, err := w.Reading(ctx, id, rules, rep.Language, review.SeeEverything)
+		got, err := w.Cache.Reading(ctx, id, rules, rep.Language, review.SeeEverything)
 		if err != nil || !got.Report.Scores.Measured() {
 			return one
 		}

@@ -131,7 +131,6 @@ type Web struct {
 	handler  http.Handler
 	Calls    limit.Limiter // limits API calls per minute, by token or address
 	access   []access
-	cache    reportCache
 	progress *progress.Reader
 	Streams  *progress.Streams // open event streams
 	static   static.Files
@@ -139,6 +138,7 @@ type Web struct {
 	requestTime time.Duration // time limit of a request without files from a known caller
 
 	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
+	Cache     *reportCache // recently read reports
 	Reports   reportPages
 	Tasks     checks.Control
 	Checks    checkPages
@@ -199,9 +199,9 @@ func New(o Options) (*Web, error) {
 		o.ReportPDF = plainPDF
 	}
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
-		cache: reportCache{most: cacheBytes}, Streams: progress.NewStreams(o.Logger),
-		Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
+		Streams: progress.NewStreams(o.Logger), Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Tasks = checks.Control{Store: o.Store, Queue: o.Queue}
+	w.Cache = newReportCache(w, cacheOptions{Site: o.Site, Auditor: w.Auditor, Now: o.Now})
 	w.Reports, w.Checks, w.Example = reportPages{w}, checkPages{w}, examplePages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
@@ -265,7 +265,7 @@ func (w *Web) routes() {
 	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
 	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	control := batches.Control{Store: w.o.Store, Queue: w.o.Batches}
-	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Tasks, Reports: w.Reports,
+	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Tasks, Reports: w.Cache,
 		Batches: control})
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
 		Logger: w.o.Logger, Now: w.o.Now})
@@ -273,7 +273,7 @@ func (w *Web) routes() {
 	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Partners: w.o.Partners}
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
-	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Reports, Deletions: w.Deletions,
+	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Cache, Deletions: w.Deletions,
 		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now, See: w.o.Policy.See, From: w.o.Policy.From})
 	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Tasks: w.Tasks, Progress: w.progress,
 		Shares: w.Shares, Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})

@@ -402,11 +402,11 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", web.ErrRevision)
 	}
-	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
+	got, err := w.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.Web.Reports.NoteRead(ctx, v, t.ID, from > 0)
+	w.Web.Cache.NoteRead(ctx, v, t.ID, from > 0)
 	rep := got.Report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}

@@ -67,11 +67,11 @@ func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, 
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
+	got, err := w.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.Web.Reports.NoteRead(ctx, v, t.ID, false)
+	w.Web.Cache.NoteRead(ctx, v, t.ID, false)
 	out := &apiLeadsOutput{}
 	b := &out.Body
 	b.Asked, b.Total, b.Leads, b.PartnerLeads = got.Report.Leads != nil, len(got.Report.Leads), []leadItem{}, []partnerLeadItem{}

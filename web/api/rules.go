@@ -110,7 +110,7 @@ func (w api) reviewed(ctx context.Context, v *pages.Visitor, id string) (*review
 	if w.Web.Reviews.Sees(v, now) != review.SeeEverything {
 		return nil, review.ErrNotShown // only officers may see what officers decided
 	}
-	got, err := w.Web.Reports.Reading(ctx, t.ID, now.Rules, report.English, review.SeeEverything)
+	got, err := w.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, review.SeeEverything)
 	if err != nil {
 		return nil, err
 	}
