@@ -1,5 +1,5 @@
-// Package federating implements the commands about other sites: partners and invitations, federations, shares, mirrors, disclosures and
-// alerts. The packages partners and site do the work. Start with peer.go and share.go.
+// Package federating implements the commands about other sites: partners and invitations, federations and mirrors. Package partners
+// does the work. Start with peer.go.
 package federating
 
 import "concordat/cmd/cli"

@@ -36,7 +36,7 @@ func (f *grantFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to share with the partner, as NAME or NAME:LEVEL; may be repeated")
 	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "highest level of detail to show: "+strings.Join(levels, ", "))
-	addOutline(c, &f.outline)
+	cli.AddOutline(c, &f.outline)
 	fl.StringArrayVar(&f.budget, "budget", nil,
 		"daily limit as KIND=NUMBER, -1 for none; kinds: sentences, burst (per hour), disclosures, documents, characters")
 	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which the partner may ask (default: any)")
@@ -48,7 +48,7 @@ func (f *grantFlags) add(c *cobra.Command) {
 // rule returns the rule for a level.
 func (f *grantFlags) rule(level string) (store.ShareRule, error) {
 	r := store.DefaultShareRule()
-	r.Level, r.Outline = concordat.Show(level), outlineForm(f.outline)
+	r.Level, r.Outline = concordat.Show(level), cli.OutlineForm(f.outline)
 	r.Purposes, r.Ship, r.Standing = f.purposes, f.ship, f.standing
 	for _, b := range f.budget {
 		kind, number, ok := strings.Cut(b, "=")

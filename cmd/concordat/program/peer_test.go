@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"concordat/cmd/concordat/federating"
+	"concordat/cmd/concordat/auditing"
 
 	"concordat"
 	"concordat/cmd/cli"
@@ -362,7 +362,7 @@ func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged
 	}
 	export := func(id *crypto.Identity) []byte {
 		var b bytes.Buffer
-		if err := federating.ExportAudit(t.Context(), &b, fake, id); err != nil {
+		if err := auditing.ExportAudit(t.Context(), &b, fake, id); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()

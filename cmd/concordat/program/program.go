@@ -15,11 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/alerting"
+	"concordat/cmd/concordat/auditing"
 	"concordat/cmd/concordat/clustering"
 	"concordat/cmd/concordat/deleting"
 	"concordat/cmd/concordat/federating"
 	"concordat/cmd/concordat/harvesting"
+	"concordat/cmd/concordat/keys"
 	"concordat/cmd/concordat/screening"
+	"concordat/cmd/concordat/sharing"
 	"concordat/cmd/concordat/signin"
 	"concordat/extract/sandbox"
 	"concordat/profile"
@@ -75,14 +79,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), inboxCommand(a), a.checkCommand(), a.batchCommand(),
 		a.recheckCommand(),
 		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
-		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),
-		federating.AuditCommand(&a.Site),
-		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.CaseCommand(&a.Site), federating.MirrorCommand(&a.Site),
+		keys.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),
+		auditing.AuditCommand(&a.Site),
+		sharing.RevealCommand(&a.Site), alerting.AlertCommand(&a.Site), alerting.CaseCommand(&a.Site), federating.MirrorCommand(&a.Site),
 		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
 		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),
 		encoderCommand(a), a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),
 	)
-	federating.AnswerCommands(&a.Site, root)
+	sharing.AnswerCommands(&a.Site, root)
 	cli.Strict(root)
 	return root
 }

@@ -1,10 +1,10 @@
-package federating
+package sharing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"time"
@@ -133,7 +133,7 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 	if err != nil {
 		return err
 	}
-	partners := slices.Concat(sortedKeys(by), sortedKeys(possible))
+	partners := slices.Concat(slices.Sorted(maps.Keys(by)), slices.Sorted(maps.Keys(possible)))
 	slices.Sort(partners)
 	var errs []error
 	for _, partner := range slices.Compact(partners) {
@@ -182,22 +182,13 @@ func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, fou
 	if err != nil {
 		return err
 	}
-	clients, closing, err := c.ConnectAll(sortedKeys(pending), f.deadline)
+	clients, closing, err := c.ConnectAll(slices.Sorted(maps.Keys(pending)), f.deadline)
 	if err != nil {
 		return err
 	}
 	defer closing()
 	ds, err := o.Asks.RefreshDisclosures(ctx, task, clients...)
 	return errors.Join(a.printReveals(task, ds), err)
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	out := make([]K, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // atPartners returns, by partner, the indices of passages with the given numbers whose sources a partner can reveal. It omits passages

@@ -1,4 +1,4 @@
-package federating
+package sharing
 
 import (
 	"context"

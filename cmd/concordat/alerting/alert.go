@@ -1,9 +1,11 @@
-package federating
+package alerting
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,7 +44,7 @@ func standingAt(ctx context.Context, o *instance.Instance, task concordat.TaskID
 			at[x.Site] = true
 		}
 	}
-	return sortedKeys(at), nil
+	return slices.Sorted(maps.Keys(at)), nil
 }
 
 func (a *commands) alertList() *cobra.Command {

@@ -1,4 +1,4 @@
-package federating
+package keys
 
 import (
 	"context"

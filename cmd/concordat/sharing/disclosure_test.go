@@ -1,4 +1,4 @@
-package federating_test
+package sharing_test
 
 import (
 	"bytes"

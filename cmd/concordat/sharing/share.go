@@ -1,4 +1,4 @@
-package federating
+package sharing
 
 import (
 	"context"
@@ -121,7 +121,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.with, "with", "", "the partner site")
 	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
 		"highest level of detail to show: nothing, exists, counts, metadata, overlap or passage")
-	addOutline(c, &f.outline)
+	cli.AddOutline(c, &f.outline)
 	fs.BoolVar(&f.edges, "edges", true, "compare word order in verbatim copies to find exactly where they end")
 	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which the partner may ask (repeatable; default: any)")
 	fs.IntVar(&f.closeness, "closeness", 0, "maximum distance of a match in bits (0: the scheme's maximum)")
@@ -148,25 +148,6 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
 		"number of days that a passage request stays open and that an approved passage can be read")
 	fs.StringVar(&f.contact, "contact", "", "contact details for the partner")
-}
-
-// noOutline is the flag value for no outlines.
-const noOutline = "none"
-
-// addOutline adds the flag for the form in which matching documents are shown.
-func addOutline(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "outline", store.DefaultShareRule().Outline,
-		"form in which matching documents are shown for alignment: words, fingerprints or none")
-	c.RegisterFlagCompletionFunc("outline", cobra.FixedCompletions(
-		[]string{concordat.OutlineWords, concordat.OutlineFingerprints, noOutline}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// outlineForm converts a flag value to the form that a rule stores.
-func outlineForm(word string) string {
-	if word == noOutline {
-		return ""
-	}
-	return word
 }
 
 // share returns the share with the flags applied.
@@ -224,7 +205,7 @@ func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err err
 		r.Level = concordat.Show(f.level)
 	}
 	if given("outline") {
-		r.Outline = outlineForm(f.outline)
+		r.Outline = cli.OutlineForm(f.outline)
 	}
 	if given("purpose") {
 		r.Purposes = f.purposes
