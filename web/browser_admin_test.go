@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"concordat/internal/chromium"
 	"concordat/internal/suite"
 	"concordat/internal/webtest"
 	"concordat/store"
@@ -51,7 +52,7 @@ func TestHandingInInBrowser(t *testing.T) {
 			chromedp.WaitVisible("#file", chromedp.ByQuery),
 			chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li:nth-child(3)", chromedp.ByQuery),
-			chromedp.Click("main form button:not([type])", chromedp.ByQuery),
+			chromium.Click("main form button:not([type])", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-again] button", chromedp.ByQuery),
 			webtest.ReadText(".files", &words),
 			chromedp.Evaluate(`dispatchEvent(new Event("reloading", {cancelable: true}))`, &reloads),
@@ -64,10 +65,10 @@ func TestHandingInInBrowser(t *testing.T) {
 			t.Errorf("%d: with a full disk the list says %q", width, words)
 		}
 		d.Full.Store(false)
-		run(chromedp.Click("[data-again] button", chromedp.ByQuery),
+		run(chromium.Click("[data-again] button", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-open] a", chromedp.ByQuery),
 			webtest.ReadText(".files", &list), chromedp.Evaluate(standsOut, &overflow), webtest.Shot(t, "sent", width),
-			chromedp.Click("[data-open] a", chromedp.ByQuery),
+			chromium.Click("[data-open] a", chromedp.ByQuery),
 			chromedp.WaitVisible("main table", chromedp.ByQuery),
 			webtest.Shot(t, "handed", width))
 		if strings.Count(list, "accepted") != 2 || !strings.Contains(list, "rejected: The file is empty") {
@@ -202,10 +203,10 @@ func TestRefusedStay(t *testing.T) {
 		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery),
 		chromedp.Evaluate(`window.before = true`, nil),
-		chromedp.Click("form[data-upload] button:not([type])", chromedp.ByQuery),
+		chromium.Click("form[data-upload] button:not([type])", chromedp.ByQuery),
 		webtest.Until(`!window.before && document.querySelector("section[aria-labelledby=documents] tbody tr")`), webtest.Loaded(),
 		webtest.ReadText(".files", &listed), webtest.ReadText("[data-tally]", &tally), webtest.Shot(t, "refused", 1200),
-		chromedp.Click(".files li button", chromedp.ByQuery),
+		chromium.Click(".files li button", chromedp.ByQuery),
 		chromedp.Reload(), chromedp.WaitVisible("#file", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelectorAll(".files li").length`, &left)); err != nil {
 		t.Fatal(err, complaints())
@@ -263,10 +264,10 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 	var title string
 	if err := chromedp.Run(ctx, d.Enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
 		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
-		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery), chromedp.Click("#together", chromedp.ByQuery),
+		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery), chromium.Click("#together", chromedp.ByQuery),
 		chromedp.SetValue("[name=title]", "Thesis with annex", chromedp.ByQuery),
 		chromedp.SetValue("[name=text]", "A note that was pasted beside the files.", chromedp.ByQuery),
-		chromedp.Click("main form button:not([type])", chromedp.ByQuery),
+		chromium.Click("main form button:not([type])", chromedp.ByQuery),
 		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), webtest.ReadText("h1", &title)); err != nil {
 		t.Fatal(err)
 	}

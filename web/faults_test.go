@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat"
+	"concordat/internal/chromium"
 	"concordat/internal/webtest"
 	"concordat/store"
 )
@@ -141,11 +142,11 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 		chromedp.Evaluate(loaded, &before),
 		chromedp.Evaluate(`document.querySelectorAll(".histogram rect").length`, &bars),
 		chromedp.Evaluate(inked, &colours),
-		chromedp.Click(`[data-tab="graph"]`, chromedp.ByQuery),
+		chromium.Click(`[data-tab="graph"]`, chromedp.ByQuery),
 		chromedp.WaitVisible(".graph .node", chromedp.ByQuery),
 		chromedp.WaitReady(idle, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelectorAll(".graph .node").length`, &nodes),
-		chromedp.Click(`[data-tab="heat"]`, chromedp.ByQuery),
+		chromium.Click(`[data-tab="heat"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".charts canvas").dispatchEvent(new PointerEvent("pointerenter"))`, nil),
 		webtest.Until(`document.querySelector(".charts canvas").__zoom !== undefined`), // a property that D3 sets on elements that it zooms
 		chromedp.Evaluate(loaded, &after),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/chromium"
 	"concordat/internal/webtest"
 	"concordat/store"
 )
@@ -38,23 +39,23 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 	}{
 		{"the link: name and password", []chromedp.Action{chromedp.Navigate(d.URL + link), chromedp.SendKeys("#name", "ada"),
 			chromedp.SendKeys("#password", "a good long secret"), chromedp.SendKeys("#again", "a good long secret"),
-			chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(".steps", chromedp.ByQuery)}},
-		{"step 1: a library", []chromedp.Action{chromedp.Click(".steps li:nth-child(1) a", chromedp.ByQuery),
+			chromium.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(".steps", chromedp.ByQuery)}},
+		{"step 1: a library", []chromedp.Action{chromium.Click(".steps li:nth-child(1) a", chromedp.ByQuery),
 			chromedp.WaitVisible(".empty", chromedp.ByQuery), chromedp.SendKeys("#name", "theses"), chromedp.SendKeys("#title", "Theses of 2026"),
-			chromedp.Click("main form button", chromedp.ByQuery)}},
+			chromium.Click("main form button", chromedp.ByQuery)}},
 		{"step 2: a document", []chromedp.Action{chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
 			webtest.Loaded(), // the script lists the file, above the button
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "earlier.txt")}, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li", chromedp.ByQuery),
-			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible("#library-documents table", chromedp.ByQuery)}},
-		{"back at the steps: two are ticked", []chromedp.Action{chromedp.Click("header .site a", chromedp.ByQuery),
+			chromium.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible("#library-documents table", chromedp.ByQuery)}},
+		{"back at the steps: two are ticked", []chromedp.Action{chromium.Click("header .site a", chromedp.ByQuery),
 			chromedp.WaitVisible(".steps li.ready:nth-child(2)", chromedp.ByQuery)}},
-		{"step 3: a check, and its report", []chromedp.Action{chromedp.Click(".steps li:nth-child(3) a", chromedp.ByQuery),
+		{"step 3: a check, and its report", []chromedp.Action{chromium.Click(".steps li:nth-child(3) a", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
 			webtest.Loaded(),
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "essay.txt")}, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li", chromedp.ByQuery),
-			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery),
+			chromium.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery),
 			webtest.ReadText(".workbar .percent", &share)}},
 	}
 	begun := time.Now()

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat"
+	"concordat/internal/chromium"
 	"concordat/internal/suite"
 	"concordat/internal/webtest"
 	"concordat/report"
@@ -52,11 +53,11 @@ func TestLeadsInBrowser(t *testing.T) {
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
 			webtest.Shot(t, "leads-dark", width),
 			// From the text to the lead and back.
-			chromedp.Click("#tL1", chromedp.ByQuery),
+			chromium.Click("#tL1", chromedp.ByQuery),
 			webtest.Until(`location.hash === "#L1"`),
 			inView("#L1"),
 			chromedp.SendKeys("#why-L1", "sentence for sentence", chromedp.ByQuery),
-			chromedp.Click(`#L1 button[value="count-lead"]`, chromedp.ByQuery),
+			chromium.Click(`#L1 button[value="count-lead"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#L1 button[value="open-lead"]`, chromedp.ByQuery),
 			chromedp.Evaluate(`document.querySelectorAll("#L1.counted").length`, &counted),
 			webtest.Shot(t, "leads-counted", width),
@@ -112,14 +113,14 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 			webtest.Fits(&wide),
 			chromedp.Evaluate(count, &all),
 			webtest.Shot(t, "leads-filter", width),
-			chromedp.Click(fmt.Sprintf(choose, "English 3"), chromedp.BySearch),
+			chromium.Click(fmt.Sprintf(choose, "English 3"), chromedp.BySearch),
 			chromedp.WaitNotPresent("#L1", chromedp.ByQuery),
 			chromedp.WaitReady(`.lead-filter [aria-current="true"]`, chromedp.ByQuery),
 			webtest.Loaded(), // counted leads are below the filters
 			chromedp.Evaluate(count, &open),
 			webtest.Shot(t, "leads-filtered", width),
 			chromedp.SendKeys("#why-L2", "the same sale", chromedp.ByQuery),
-			chromedp.Click(`#L2 button[value="count-lead"]`, chromedp.ByQuery),
+			chromium.Click(`#L2 button[value="count-lead"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#L2 button[value="open-lead"]`, chromedp.ByQuery),
 			webtest.Loaded(),
 			chromedp.Location(&address),
@@ -128,7 +129,7 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 			chromedp.WaitReady(".lead-note", chromedp.ByQuery),
 			chromedp.Evaluate(count, &none),
 			webtest.Shot(t, "leads-none", width),
-			chromedp.Click(".lead-note a", chromedp.ByQuery),
+			chromium.Click(".lead-note a", chromedp.ByQuery),
 			chromedp.WaitReady("#L1", chromedp.ByQuery),
 			webtest.Loaded(),
 			chromedp.Evaluate(count, &after),

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"concordat"
+	"concordat/internal/chromium"
 	"concordat/internal/suite"
 	"concordat/internal/webtest"
 	"concordat/store"
@@ -122,9 +123,9 @@ func TestReadingInBrowser(t *testing.T) {
 			webtest.Fits(&wide3),
 			webtest.Shot(t, "passage", width),
 			chromedp.SendKeys("#comment-3", "the task sheet has it", chromedp.ByQuery),
-			chromedp.Click(`button[value="exclude-passage"]`, chromedp.ByQuery),
+			chromium.Click(`button[value="exclude-passage"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="include-passage"]`, chromedp.ByQuery),
-			chromedp.Click(`button[value="include-passage"]`, chromedp.ByQuery),
+			chromium.Click(`button[value="include-passage"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#comment-3`, chromedp.ByQuery),
 		)
 		// With the keyboard alone, the number of an open passage leads to its decisions, and an undo returns to the passage.
@@ -179,25 +180,25 @@ func TestRequestsInBrowser(t *testing.T) {
 			webtest.SignIn(t, d, "olga", store.RoleOfficer),
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/one/passages/1"),
-			chromedp.Click("details.ask summary", chromedp.ByQuery),
+			chromium.Click("details.ask summary", chromedp.ByQuery),
 			chromedp.SetValue("#level-1", "passage", chromedp.ByQuery),
 			chromedp.SendKeys("#why-1", "a case of ours", chromedp.ByQuery),
 			chromedp.SendKeys("#contact-1", "dean@north", chromedp.ByQuery),
 			webtest.Fits(&wide[0]),
 			webtest.Shot(t, "ask", width),
-			chromedp.Click(`button[value="ask"]`, chromedp.ByQuery),
+			chromium.Click(`button[value="ask"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`.asked .state.pending`, chromedp.ByQuery),
 			webtest.Shot(t, "asked", width),
 			chromedp.Navigate(d.URL+"/requests"),
 			chromedp.WaitVisible("table", chromedp.ByQuery),
 			webtest.Fits(&wide[1]),
 			webtest.Shot(t, "requests", width),
-			chromedp.Click(`a[href="/requests/first"]`, chromedp.ByQuery),
+			chromium.Click(`a[href="/requests/first"]`, chromedp.ByQuery),
 			chromedp.WaitVisible("blockquote", chromedp.ByQuery),
 			webtest.Fits(&wide[2]),
 			webtest.Shot(t, "request", width),
 			chromedp.SendKeys("#words", "for your case only", chromedp.ByQuery),
-			chromedp.Click(`button[value="approve"]`, chromedp.ByQuery),
+			chromium.Click(`button[value="approve"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="withdraw"]`, chromedp.ByQuery),
 			webtest.ReadText("dd .state", &state),
 		); err != nil {

@@ -100,7 +100,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	comes("Escape", sources, "5")
 
 	// Only one source's passages are shown.
-	run(chromedp.Click(`#s2 button`), chromedp.Blur("#s2 button"))
+	run(chromium.Click(`#s2 button`), chromedp.Blur("#s2 button"))
 	expect("n", "1")
 	expect("n", "2")
 	expect("n", "6")
@@ -115,7 +115,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 
 	// These are a mark, the map, and a link next to a source.
 	for selector, want := range map[string]string{`mark[data-e="6"]`: "6", `.links a[href="#m5"]`: "5"} {
-		run(chromedp.Click(selector))
+		run(chromium.Click(selector))
 		comes(selector, shown, want)
 	}
 	for _, c := range complaints() {

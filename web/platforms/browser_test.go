@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/chromium"
 	"concordat/internal/webtest"
 	"concordat/store"
 	"concordat/web/lti"
@@ -39,7 +40,7 @@ func TestLTIInBrowser(t *testing.T) {
 			"/notices", "notice_types_supported": []string{lti.NoticeSubmission}}})
 	run(chromedp.Navigate(c.LoginAt(c.loginURL())), chromedp.WaitVisible("#library-theses", chromedp.ByQuery), webtest.Fits(&wide2),
 		chromedp.FullScreenshot(&configure, 90),
-		chromedp.Click("#library-theses", chromedp.ByQuery), chromedp.Click("main form button", chromedp.ByQuery),
+		chromium.Click("#library-theses", chromedp.ByQuery), chromium.Click("main form button", chromedp.ByQuery),
 		chromedp.WaitVisible("#back", chromedp.ByQuery))
 	if n := len(c.Answers()); n != 1 {
 		t.Errorf("%d answers came back", n)
@@ -47,7 +48,7 @@ func TestLTIInBrowser(t *testing.T) {
 	c.Next(review("a1", "t1", "Instructor"))
 	run(chromedp.Navigate(c.LoginAt(c.loginURL())), chromedp.WaitVisible("#summary", chromedp.ByQuery), webtest.Fits(&wide3),
 		chromedp.FullScreenshot(&check, 90),
-		chromedp.Click("main a.button", chromedp.ByQuery), chromedp.WaitReady(".ev, article, h1", chromedp.ByQuery))
+		chromium.Click("main a.button", chromedp.ByQuery), chromedp.WaitReady(".ev, article, h1", chromedp.ByQuery))
 	if wide || wide2 || wide3 {
 		t.Errorf("wider than the window: platforms %v, choices %v, check %v", wide, wide2, wide3)
 	}

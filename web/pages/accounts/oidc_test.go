@@ -20,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"concordat/internal/chromium"
 	"concordat/internal/webtest"
 	"concordat/report"
 	"concordat/store"
@@ -557,8 +558,8 @@ func TestLoginInBrowser(t *testing.T) {
 	var wide bool
 	if err := chromedp.Run(ctx, chromedp.EmulateViewport(390, 900), chromedp.Navigate(d.URL+"/login?next=/account"),
 		chromedp.WaitVisible(".providers a", chromedp.ByQuery), webtest.Fits(&wide),
-		chromedp.FullScreenshot(&login, 90), chromedp.Click(".providers a", chromedp.ByQuery),
-		chromedp.Click(".who summary", chromedp.ByQuery), chromedp.Click(`form[action="/logout"] button`, chromedp.ByQuery),
+		chromedp.FullScreenshot(&login, 90), chromium.Click(".providers a", chromedp.ByQuery),
+		chromium.Click(".who summary", chromedp.ByQuery), chromium.Click(`form[action="/logout"] button`, chromedp.ByQuery),
 		chromedp.WaitVisible(`a[href*="/end?"]`, chromedp.ByQuery),
 		chromedp.FullScreenshot(&out, 90)); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/internal/chromium"
 	"concordat/internal/suite"
 	"concordat/internal/webtest"
 	"concordat/site/batch"
@@ -189,9 +190,9 @@ func TestTimelineOfOneDay(t *testing.T) {
 		var time, graph seen
 		if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path),
 			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery), webtest.Loaded(),
-			chromedp.Click("[data-tab=time]", chromedp.ByQuery), chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
+			chromium.Click("[data-tab=time]", chromedp.ByQuery), chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
 			chromedp.Evaluate(dots, &time), webtest.Shot(t, "timeline-"+c.name, 1360),
-			chromedp.Click("[data-tab=graph]", chromedp.ByQuery), chromedp.WaitVisible(".graph .node", chromedp.ByQuery),
+			chromium.Click("[data-tab=graph]", chromedp.ByQuery), chromedp.WaitVisible(".graph .node", chromedp.ByQuery),
 			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery),
 			chromedp.Evaluate(dots, &graph), webtest.Shot(t, "graph-"+c.name, 1360)); err != nil {
 			t.Fatal(err)

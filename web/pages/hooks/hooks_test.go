@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/chromium"
 	"concordat/internal/suite"
 	"concordat/internal/webtest"
 	"concordat/people"
@@ -126,14 +127,14 @@ func TestHooksInBrowser(t *testing.T) {
 			chromedp.Navigate(d.URL+link),
 			chromedp.SendKeys("#name", "ada", chromedp.ByQuery), chromedp.SendKeys("#password", "a good long secret", chromedp.ByQuery),
 			chromedp.SendKeys("#again", "a good long secret", chromedp.ByQuery),
-			chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery),
+			chromium.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery),
 			chromedp.Navigate(d.URL+"/account/webhooks"),
 			chromedp.SendKeys("#title", "Learning platform", chromedp.ByQuery),
 			chromedp.SendKeys("#url", "https://hooks.example/"+strings.Repeat("very-long-path-", 8), chromedp.ByQuery),
-			chromedp.Click(`input[value="check.done"]`, chromedp.ByQuery), overflow(0), webtest.Shot(t, "hooks", width),
-			chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`button[value="ping"]`, chromedp.ByQuery),
-			chromedp.Click(`button[value="ping"]`, chromedp.ByQuery), chromedp.WaitVisible(`td form button`, chromedp.ByQuery),
-			chromedp.Click(`tbody a`, chromedp.ByQuery), chromedp.WaitVisible(`#delivery`, chromedp.ByQuery), overflow(1),
+			chromium.Click(`input[value="check.done"]`, chromedp.ByQuery), overflow(0), webtest.Shot(t, "hooks", width),
+			chromium.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`button[value="ping"]`, chromedp.ByQuery),
+			chromium.Click(`button[value="ping"]`, chromedp.ByQuery), chromedp.WaitVisible(`td form button`, chromedp.ByQuery),
+			chromium.Click(`tbody a`, chromedp.ByQuery), chromedp.WaitVisible(`#delivery`, chromedp.ByQuery), overflow(1),
 			webtest.Shot(t, "hook", width),
 		); err != nil {
 			t.Fatal(err)
