@@ -12,7 +12,7 @@ import (
 	"concordat"
 	"concordat/instance"
 	"concordat/site"
-	"concordat/web"
+	"concordat/web/pages/intake"
 	"concordat/webhook"
 )
 
@@ -23,9 +23,9 @@ func (s *Daemon) hooks() *webhook.Sender {
 }
 
 // adder returns a function that adds a file from a program to a library, just as the command add does for a file in a folder.
-func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile,
-	io.Reader) ([]web.AddedDocument, error) {
-	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
+func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, intake.AddedFile,
+	io.Reader) ([]intake.AddedDocument, error) {
+	return func(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument, error) {
 		file, err := nameless(o.Dir)
 		if err != nil {
 			return nil, fmt.Errorf("add: %w", err)
@@ -54,27 +54,27 @@ func nameless(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File,
-	size int64) ([]web.AddedDocument, error) {
+func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f intake.AddedFile, file *os.File,
+	size int64) ([]intake.AddedDocument, error) {
 	items, err := d.reader.Open(ctx, f.Name, file, size)
 	if err != nil {
 		return nil, err
 	}
-	var out []web.AddedDocument
+	var out []intake.AddedDocument
 	var docs []site.Incoming
 	var leftOut concordat.LeftOut
 	for _, item := range items {
 		leftOut.Join(item.LeftOut)
 		id := concordat.DocumentID(instance.NameOf(string(f.ID), item.Path))
 		if item.Err != nil {
-			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: item.Err.WithAdvice()})
+			out = append(out, intake.AddedDocument{Ingested: site.Ingested{ID: id}, Err: item.Err.WithAdvice()})
 			continue
 		}
 		one := site.Incoming{ID: id, Title: cmp.Or(f.Title, item.Result.Title, instance.TitleOf(string(id))),
 			Author: cmp.Or(f.Author, item.Result.Author), Text: item.Result.Text}
 		one.Dated, one.DatedBy = instance.DateOf(string(f.Date), item.Result)
 		if err := errors.Join(site.CheckName(string(id)), site.CheckText(one.Text)); err != nil {
-			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: err})
+			out = append(out, intake.AddedDocument{Ingested: site.Ingested{ID: id}, Err: err})
 			continue
 		}
 		docs = append(docs, one)
@@ -86,7 +86,7 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 			}
 		}
 	}, func(one site.Ingested) error {
-		out = append(out, web.AddedDocument{Ingested: one})
+		out = append(out, intake.AddedDocument{Ingested: one})
 		return nil
 	})
 	if len(out) > 0 {

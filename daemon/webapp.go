@@ -65,7 +65,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Hold:   o.CheckDisk,
 		Checks: checksAtATime(),
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
-			return d.Pages.Admit(ctx, t, j, items)
+			return d.Pages.Intake.Admit(ctx, t, j, items)
 		},
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,7 +11,7 @@ import (
 	"concordat"
 	"concordat/store"
 	"concordat/web/limit"
-	"concordat/web/message"
+	"concordat/web/pages/intake"
 )
 
 // errSignedOut rejects a form from a visitor who is not signed in or whose session has ended.
@@ -28,7 +26,7 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 			switch {
 			case r.Method == http.MethodGet:
 			case strings.Contains(r.Header.Get("Accept"), "application/json"):
-				w.signInFirst(rw, r)
+				intake.SignInFirst(rw, r, w.o.MaxUpload)
 				return
 			default:
 				w.Fail(rw, r, nil, errSignedOut)
@@ -44,12 +42,4 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 			page(rw, r, v)
 		}
 	}
-}
-
-// signInFirst tells a page's script that the session has ended and where to sign in again.
-func (w *Web) signInFirst(rw http.ResponseWriter, r *http.Request) {
-	_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // a browser reads the answer only after it has sent everything
-	rw.Header().Set("Content-Type", "application/json")
-	rw.WriteHeader(http.StatusUnauthorized)
-	_ = json.NewEncoder(rw).Encode(handed{Problem: message.LanguageOf(r).Say("new.ended"), SignIn: "/login?next=/checks"})
 }

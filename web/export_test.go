@@ -12,6 +12,7 @@ import (
 	"concordat/web/bounds"
 	"concordat/web/limit"
 	"concordat/web/pages/accounts"
+	"concordat/web/pages/intake"
 	"concordat/web/review"
 )
 
@@ -77,7 +78,8 @@ func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
 // Refusals returns an error for each row of the table of refusals that callers must distinguish.
 func Refusals() []error {
 	return []error{ErrNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
-		bounds.ErrSlow, review.ErrNotShown, accounts.ErrLink, errSignedOut, ErrRevision, ErrCondition, errKey, &limit.Busy{Retry: time.Second}}
+		bounds.ErrSlow, review.ErrNotShown, accounts.ErrLink, errSignedOut, ErrRevision, ErrCondition,
+		intake.ErrKey, &limit.Busy{Retry: time.Second}}
 }
 
 // OriginalOf exports originalOf.

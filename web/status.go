@@ -15,6 +15,7 @@ import (
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/pages/accounts"
+	"concordat/web/pages/intake"
 	"concordat/web/review"
 )
 
@@ -31,7 +32,7 @@ var refusals = []refusal{
 	{wraps(ErrNoToken), http.StatusUnauthorized, "token", "error.signed"},
 	{wraps(ErrMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
 	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
-	{tooLarge, http.StatusRequestEntityTooLarge, "large", "error.large"},
+	{intake.TooLarge, http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},
 	{is[*people.TooManyOpen], http.StatusTooManyRequests, "too_many", "error.open"},
 	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},
@@ -46,7 +47,7 @@ var refusals = []refusal{
 	{wraps(concordat.ErrChanged), http.StatusConflict, "changed", "error.changed"},
 	{wraps(ErrCondition), http.StatusPreconditionRequired, "condition", "error.changed"},
 	{wraps(concordat.ErrExists), http.StatusConflict, "exists", "error.exists"},
-	{wraps(errKey), http.StatusUnprocessableEntity, "idempotency_key", "error.invalid"},
+	{wraps(intake.ErrKey), http.StatusUnprocessableEntity, "idempotency_key", "error.invalid"},
 	{wraps(concordat.ErrInvalid), http.StatusBadRequest, "invalid", "error.invalid"},
 	{is[*limit.Busy], http.StatusServiceUnavailable, "unavailable", "login.busy"},
 	{wraps(concordat.ErrUnavailable), http.StatusServiceUnavailable, "unavailable", "error.busy"},
@@ -83,7 +84,6 @@ var ErrMethod = errors.New("this path does not support the method; the Allow hea
 var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
 var (
-	errKey = errors.New("the Idempotency-Key was used for a different request")
 	// ErrRevision means that the object to change has changed since the caller read it.
 	ErrRevision  = fmt.Errorf("%w; fetch the current version", concordat.ErrChanged)
 	ErrCondition = errors.New("the request needs an If-Match header with the ETag of the resource that it changes")

@@ -37,6 +37,7 @@ import (
 	"concordat/web/pages/deletions"
 	"concordat/web/pages/harvests"
 	"concordat/web/pages/hooks"
+	"concordat/web/pages/intake"
 	"concordat/web/pages/libraries"
 	"concordat/web/pages/partners"
 	"concordat/web/pages/requests"
@@ -77,7 +78,7 @@ type Options struct {
 	Example fs.FS
 	// AddFile adds the documents of one file to a library and reports the result for each; if nil, no documents can be added here. An
 	// error concerns the whole file and may be caused by its content.
-	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+	AddFile func(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument, error)
 	// HookNetworks are the private networks that webhooks may reach.
 	HookNetworks []netip.Prefix
 	// Harvest reads sources of documents; if nil, no sources can be added here.
@@ -141,8 +142,7 @@ type Web struct {
 	Cache     *reportCache // recently read reports
 	Reports   reportPages
 	Tasks     checks.Control
-	Checks    checkPages
-	Example   examplePages
+	Intake    intake.Intake
 	Accounts  accounts.Accounts
 	Alerts    alerts.Alerts
 	Batches   batches.Batches
@@ -168,7 +168,10 @@ type Web struct {
 // Visitor is a signed-in person or a program.
 type Visitor = pages.Visitor
 
-var _ pages.Frame = (*Web)(nil)
+var (
+	_ pages.Frame   = (*Web)(nil)
+	_ intake.Faults = (*Web)(nil)
+)
 
 const defaultUpload = 256 << 20
 
@@ -202,7 +205,7 @@ func New(o Options) (*Web, error) {
 		Streams: progress.NewStreams(o.Logger), Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Tasks = checks.Control{Store: o.Store, Queue: o.Queue}
 	w.Cache = newReportCache(w, cacheOptions{Site: o.Site, Auditor: w.Auditor, Now: o.Now})
-	w.Reports, w.Checks, w.Example = reportPages{w}, checkPages{w}, examplePages{w}
+	w.Reports = reportPages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -254,11 +257,6 @@ func (w *Web) routes() {
 	w.AddPage("GET /{$}", pages.Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
-	w.AddPage("GET /checks/new", pages.Checkers, w.Checks.newPage)
-	w.AddPage("POST /checks", pages.Checkers, w.Checks.submit)
-	w.AddPage("GET /batches/new", pages.Checkers, w.Checks.newBatchPage)
-	w.AddPage("POST /batches", pages.Checkers, w.Checks.submitBatch)
-	w.AddPage("POST /example", pages.Administrators, w.Example.change)
 	w.AddPage("GET /checks/{id}", pages.Everyone, w.Reports.checkPage)
 	w.AddPage("GET /checks/{id}/report", pages.Everyone, w.Reports.reportPage)
 	w.AddPage("POST /checks/{id}/rules", pages.Officers, w.Reports.changeRules)
@@ -275,13 +273,18 @@ func (w *Web) routes() {
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Cache, Deletions: w.Deletions,
 		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now, See: w.o.Policy.See, From: w.o.Policy.From})
-	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Checks, Tasks: w.Tasks, Progress: w.progress,
-		Shares: w.Shares, Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
-	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
-	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	w.Batches = batches.New(w, control, batches.Options{Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
 		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
-	checks.New(w, checks.Options{Control: w.Tasks, Reviews: w.Reviews, Settings: w.Settings, Batches: control, Example: w.Example,
+	w.Intake = intake.New(w, intake.Options{Site: w.o.Site, Store: w.o.Store, Queue: w.o.Queue, Files: w.o.Files, People: w.People,
+		Batches: w.Batches, Settings: w.Settings, Faults: w, Partners: w.o.Partners, Rules: w.o.Rules, Templates: w.o.Templates,
+		Room: w.o.Room, MaxUpload: w.o.MaxUpload, NoStore: w.o.Policy.NoStore, Logger: w.o.Logger})
+	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Intake, Tasks: w.Tasks, Progress: w.progress,
+		Shares: w.Shares, Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
+	example := intake.NewExample(w, intake.ExampleOptions{Intake: w.Intake, Libraries: w.Library, Deletions: w.Deletions,
+		MayDelete: w.o.Eraser != nil, Files: w.o.Example, AddFile: w.o.AddFile})
+	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
+	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
+	checks.New(w, checks.Options{Control: w.Tasks, Reviews: w.Reviews, Settings: w.Settings, Batches: control, Example: example,
 		Progress: w.progress, Streams: w.Streams})
 	w.Reports.readingRoutes()
 	w.Requests = requests.New(w, requests.Options{Site: w.o.Site, Store: w.o.Store, Answers: w.o.Answers, Asks: w.o.Asks, Tasks: w,
@@ -407,7 +410,7 @@ type errorPage struct {
 
 // Fail shows an error in the visitor's language. It logs details that only an administrator can use.
 func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
-	code, key, detail := w.faultOf(rw, r, err)
+	code, key, detail := w.FaultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
 	title := "title.error"
 	if key == "error.absent" {
@@ -417,9 +420,9 @@ func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err erro
 	w.Show(rw, r, v, code, "error", title, page)
 }
 
-// faultOf returns the status of an answer to err, the key of its message, and further details; it sets the headers that belong to the
+// FaultOf returns the status of an answer to err, the key of its message, and further details; it sets the headers that belong to the
 // status.
-func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
+func (w *Web) FaultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	of := refusalOf(err)
 	code, key = of.status, of.key
 	most, detail, retry, limited := Limits(message.LanguageOf(r), w.o.Now(), err)

@@ -32,24 +32,25 @@ import (
 	"concordat/web/api"
 	"concordat/web/inbox"
 	"concordat/web/pages"
+	"concordat/web/pages/intake"
 	"concordat/web/passwords"
 )
 
 // addText adds plain-text files to a library.
-func addText(s *site.Site) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
-	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
+func addText(s *site.Site) func(context.Context, concordat.LibraryID, intake.AddedFile, io.Reader) ([]intake.AddedDocument, error) {
+	return func(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument, error) {
 		b, err := io.ReadAll(content)
 		if err != nil {
 			return nil, err
 		}
 		if strings.HasSuffix(f.Name, ".bad") {
-			return []web.AddedDocument{{Ingested: site.Ingested{ID: f.ID}, Err: errors.New("damaged")}}, nil
+			return []intake.AddedDocument{{Ingested: site.Ingested{ID: f.ID}, Err: errors.New("damaged")}}, nil
 		}
-		var out []web.AddedDocument
+		var out []intake.AddedDocument
 		err = s.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
 			yield(site.Incoming{ID: f.ID, Title: f.Title, Author: f.Author, Text: string(b), Dated: f.Date, DatedBy: concordat.DateGiven}, nil)
 		}, func(one site.Ingested) error {
-			out = append(out, web.AddedDocument{Ingested: one})
+			out = append(out, intake.AddedDocument{Ingested: one})
 			return nil
 		})
 		return out, err
@@ -211,7 +212,7 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 	var w *web.Web
 	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
-			return w.Admit(ctx, t, j, items)
+			return w.Intake.Admit(ctx, t, j, items)
 		},
 		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)

@@ -15,9 +15,9 @@ import (
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/pages"
+	"concordat/web/pages/intake"
 )
 
 func (w api) apiOfBatches(a huma.API) {
@@ -277,13 +277,13 @@ func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{},
 
 // apiSubmitBatch accepts a submitBatch form, once for each Idempotency-Key.
 func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
-	u, err := w.Web.ReadUpload(rw, r, v)
+	u, err := w.Web.Intake.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	answer, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
+	answer, err := intake.Once(r.Context(), w.Web.Options().Store, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
 		func() (*view.Batch, error) {
-			id, err := w.Web.Checks.HandBatch(r.Context(), v, u)
+			id, err := w.Web.Intake.HandBatch(r.Context(), v, u)
 			if err != nil {
 				return nil, err
 			}
@@ -295,7 +295,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Vi
 			return &line, nil
 		})
 	if err != nil {
-		w.Web.Lose(r.Context(), v, u)
+		w.Web.Intake.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")

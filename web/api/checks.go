@@ -20,6 +20,7 @@ import (
 	"concordat/web/message"
 	"concordat/web/pages"
 	"concordat/web/pages/checks"
+	"concordat/web/pages/intake"
 	"concordat/web/progress"
 	"concordat/web/review"
 )
@@ -91,7 +92,7 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
 		Description: "What partners are asked about; absent: as in the site's settings"},
 	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
-	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(web.MaxDeadline)),
+	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(intake.MaxDeadline)),
 		Description: "Time limit for each partner, in seconds"},
 	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are also compared"},
 	"exclude": {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`,
@@ -216,15 +217,16 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 
 // apiSubmit accepts a submit form, once for each Idempotency-Key.
 func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
-	u, err := w.Web.ReadUpload(rw, r, v)
+	u, err := w.Web.Intake.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	out, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{u.Jobs, u.Fields}, func() (*apiChecksBody, error) {
+	key := r.Header.Get("Idempotency-Key")
+	out, err := intake.Once(r.Context(), w.Web.Options().Store, v, key, []any{u.Jobs, u.Fields}, func() (*apiChecksBody, error) {
 		return w.submitBody(r.Context(), v, u)
 	})
 	if err != nil {
-		w.Web.Lose(r.Context(), v, u)
+		w.Web.Intake.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -233,8 +235,8 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	return nil
 }
 
-func (w api) submitBody(ctx context.Context, v *pages.Visitor, u *web.Upload) (*apiChecksBody, error) {
-	ids, err := w.Web.Checks.HandIn(ctx, v, u)
+func (w api) submitBody(ctx context.Context, v *pages.Visitor, u *intake.Upload) (*apiChecksBody, error) {
+	ids, err := w.Web.Intake.HandIn(ctx, v, u)
 	if err != nil {
 		return nil, err
 	}

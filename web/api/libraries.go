@@ -15,11 +15,11 @@ import (
 	"concordat/site/retain"
 	"concordat/store"
 	"concordat/view"
-	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/intake"
 )
 
 // keepers can read libraries and add documents to them.
@@ -244,7 +244,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	out := &apiAddedBody{Documents: []apiAdded{}}
-	if err := web.ReadAdded(parts, func(f web.AddedFile, content io.Reader) error {
+	if err := intake.ReadAdded(parts, func(f intake.AddedFile, content io.Reader) error {
 		return w.addFile(rw, r, v, l.ID, f, content, out)
 	}); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 	return nil
 }
 
-func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID, f web.AddedFile,
+func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID, f intake.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
 	// The audit entry is written first because the documents of one file may be added in several transactions. Instead of the document's
@@ -263,7 +263,7 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err
 	}
-	docs, err := w.api.Web.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.api.Web.Checks.WhileRoom(content)),
+	docs, err := w.api.Web.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.api.Web.Intake.WhileRoom(content)),
 		w.api.Web.Options().MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)

@@ -13,10 +13,10 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/intake"
 	"concordat/web/review"
 )
 
@@ -289,7 +289,7 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 // apiAddNote adds a note from a form; passage is the number of the passage that it concerns.
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
-	return web.Once(ctx, w.Web, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {
+	return intake.Once(ctx, w.Web.Options().Store, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {
 		t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err

@@ -276,7 +276,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f
 		}
 		c.Libraries = append(c.Libraries, l.ID)
 	}
-	if c.Template = f.Get("template"); !d.w.Checks.IsTemplate(c.Template) {
+	if c.Template = f.Get("template"); !d.w.Intake.IsTemplate(c.Template) {
 		return fmt.Errorf("template %q: %w", c.Template, concordat.ErrInvalid)
 	}
 	b, err := json.Marshal(c)

@@ -65,7 +65,7 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, c
 
 // submit accepts files that a person submits within a course.
 func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
-	u, err := d.w.Checks.Read(rw, r)
+	u, err := d.w.Intake.Read(rw, r)
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)
 		return

@@ -1,5 +1,5 @@
 // Package batches serves the pages of batches, whose documents are compared with one another, and of scheduled rechecks, with the
-// operations that the API shares. Batches are submitted in package web. Start with New.
+// operations that the API shares. Batches are submitted in package intake. Start with New.
 package batches
 
 import (

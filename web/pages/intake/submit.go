@@ -1,4 +1,4 @@
-package web
+package intake
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -25,14 +26,14 @@ import (
 
 // uploadHandler processes the files of an upload, either checking them or adding them to a library.
 type uploadHandler struct {
-	hand func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error)
+	hand func(ctx context.Context, v *pages.Visitor, u *Upload) ([]concordat.TaskID, error)
 	// show shows the form again and explains the rejection. done shows the page that follows the upload of several files.
 	show func(was refused)
 	done string
 }
 
 // submit accepts files or a text and queues a check of each.
-func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Intake) submit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.take(rw, r, v, uploadHandler{hand: w.HandIn, done: "/checks", show: func(was refused) {
 		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
@@ -40,7 +41,7 @@ func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 
 // take reads a submission; the files are on disk before it answers. A script that submits files one by one asks for JSON and sends an
 // Idempotency-Key with each.
-func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
+func (w Intake) take(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
 		return
@@ -61,7 +62,7 @@ func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t 
 	case errors.Is(err, concordat.ErrInvalid) && u != nil && u.Fields != nil:
 		t.show(refused{problem: "error.invalid", err: err, sent: u.Fields})
 	case err != nil:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	case len(ids) == 1 && t.done == "/checks":
 		http.Redirect(rw, r, "/checks/"+string(ids[0]), http.StatusSeeOther)
 	default:
@@ -82,8 +83,8 @@ func (e *untakenError) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// tooLarge reports whether nothing was accepted because everything is too large.
-func tooLarge(err error) bool {
+// TooLarge reports whether nothing was accepted because everything is too large.
+func TooLarge(err error) bool {
 	var e *untakenError
 	return errors.As(err, &e) && !slices.ContainsFunc(e.jobs, func(j site.Job) bool { return j.Fault.Code != store.CauseLimit })
 }
@@ -117,7 +118,7 @@ type handedFault struct {
 }
 
 // takeScript is like take, but for a script. It accepts each key once and answers in JSON.
-func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
+func (w Intake) takeScript(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, t uploadHandler) {
 	u, err := w.ReadUpload(rw, r, v)
 	var answer *handed
 	if err == nil {
@@ -125,7 +126,7 @@ func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visit
 		if key != "" {
 			key = "page " + key // separate from the keys of programs of the same account
 		}
-		if answer, err = Once(r.Context(), w.Web, v, key, []any{u.Jobs, u.Fields}, func() (*handed, error) {
+		if answer, err = Once(r.Context(), w.o.Store, v, key, []any{u.Jobs, u.Fields}, func() (*handed, error) {
 			return w.handScript(r.Context(), v, u, t)
 		}); err != nil {
 			w.Lose(r.Context(), v, u)
@@ -139,7 +140,7 @@ func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visit
 	l := message.LanguageOf(r)
 	var untaken *untakenError
 	out := handed{}
-	code, key, detail := w.faultOf(rw, r, err)
+	code, key, detail := w.o.Faults.FaultOf(rw, r, err)
 	switch {
 	case errors.As(err, &untaken):
 		for _, f := range untaken.faults() {
@@ -158,7 +159,16 @@ func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visit
 	_ = json.NewEncoder(rw).Encode(out)
 }
 
-func (w checkPages) handScript(ctx context.Context, v *Visitor, u *Upload, by uploadHandler) (*handed, error) {
+// SignInFirst tells a page's script that the session has ended and where to sign in again. It first reads up to most bytes of the request,
+// because a browser reads the answer only after it has sent everything.
+func SignInFirst(rw http.ResponseWriter, r *http.Request, most int64) {
+	_, _ = io.CopyN(io.Discard, r.Body, most) // an error here has no further effect
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(http.StatusUnauthorized)
+	_ = json.NewEncoder(rw).Encode(handed{Problem: message.LanguageOf(r).Say("new.ended"), SignIn: "/login?next=/checks"})
+}
+
+func (w Intake) handScript(ctx context.Context, v *pages.Visitor, u *Upload, by uploadHandler) (*handed, error) {
 	ids, err := by.hand(ctx, v, u)
 	if err != nil {
 		return nil, err
@@ -175,7 +185,7 @@ func (w checkPages) handScript(ctx context.Context, v *Visitor, u *Upload, by up
 }
 
 // HandIn queues a check of each file and text. A rejected file becomes a failed check if another file was accepted.
-func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
+func (w Intake) HandIn(ctx context.Context, v *pages.Visitor, u *Upload) ([]concordat.TaskID, error) {
 	jobs := u.Jobs
 	if text := u.Field("text"); strings.TrimSpace(text) != "" {
 		jobs = append(jobs, site.Job{Name: "text", Title: u.Field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
@@ -197,7 +207,7 @@ func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concor
 	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
 		return nil, message.Refused("barred.partners")
 	}
-	done, err := w.People.Spend(ctx, v.Account, v.Address, len(taken(jobs)), u.bytes+int64(len(u.Field("text"))))
+	done, err := w.o.People.Spend(ctx, v.Account, v.Address, len(taken(jobs)), u.bytes+int64(len(u.Field("text"))))
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +256,7 @@ func taken(jobs []site.Job) (out []site.Job) {
 }
 
 // enqueue queues a task for each job, with the values common to all.
-func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs []site.Job, common site.Job,
+func (w Intake) enqueue(ctx context.Context, v *pages.Visitor, batch string, jobs []site.Job, common site.Job,
 	action string) ([]concordat.TaskID, error) {
 	all := make([]site.Job, len(jobs))
 	for i, j := range jobs {
@@ -262,7 +272,7 @@ func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs 
 			}
 			if common.Into != "" {
 				detail["library"] = common.Into
-			} else if err := w.Batches.Plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
+			} else if err := w.o.Batches.Plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
 				return err
 			}
 			if err := tx.Audit.Note(ctx, v.Name, action, detail); err != nil {
@@ -285,9 +295,9 @@ func filesOf(parts []site.Part) (out []string) {
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
 // wishes reads the check options from a form.
-func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
+func (w Intake) wishes(ctx context.Context, v *pages.Visitor, u *Upload) (site.Job, error) {
 	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
-		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != "",
+		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.NoStore || u.Field("no_store") != "",
 		Standing: u.Field("standing") != "", Authors: concordat.ParseCreators(strings.Join(u.Fields["author"], "\n"))}
 	switch {
 	case j.Standing && !v.MayReview():
@@ -323,12 +333,12 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 
 // IsTemplate reports whether a form may name this section template. Empty means the libraries' own template, and "none" means no
 // template.
-func (w checkPages) IsTemplate(name string) bool {
+func (w Intake) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
 // partnerWishes reads the selected partners from a form, given as SITE or SITE/LIBRARY. Each must be a partner that can be asked.
-func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
+func (w Intake) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -373,7 +383,7 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 }
 
 // ruleWishes reads the rules and the excluded documents from a form. Only people who review checks can choose them.
-func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f url.Values) error {
+func (w Intake) ruleWishes(ctx context.Context, v *pages.Visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {
 		return nil
@@ -404,10 +414,10 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 }
 
 // TakeAdditions implements libraries.Intake.
-func (w checkPages) TakeAdditions(rw http.ResponseWriter, r *http.Request, v *Visitor, lib concordat.LibraryID,
+func (w Intake) TakeAdditions(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, lib concordat.LibraryID,
 	show func(problem string, faults []pages.Fault)) {
 	w.take(rw, r, v, uploadHandler{done: libraries.Path(lib),
-		hand: func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
+		hand: func(ctx context.Context, v *pages.Visitor, u *Upload) ([]concordat.TaskID, error) {
 			if err := checkJobs(u.Jobs); err != nil {
 				return nil, err
 			}

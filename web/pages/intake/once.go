@@ -1,4 +1,4 @@
-package web
+package intake
 
 import (
 	"context"
@@ -9,10 +9,15 @@ import (
 	"fmt"
 
 	"concordat"
+	"concordat/store"
+	"concordat/web/pages"
 )
 
+// ErrKey means that an Idempotency-Key was used for a different request.
+var ErrKey = errors.New("the Idempotency-Key was used for a different request")
+
 // Once runs a request, or returns the earlier answer if the key was used before. asked identifies the request.
-func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any, do func() (*O, error)) (*O, error) {
+func Once[O any](ctx context.Context, db *store.DB, v *pages.Visitor, key string, asked any, do func() (*O, error)) (*O, error) {
 	if len(key) > 255 {
 		return nil, fmt.Errorf("Idempotency-Key has %d bytes, but at most 255 are allowed: %w", len(key), concordat.ErrInvalid)
 	}
@@ -24,9 +29,9 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 		return nil, err
 	}
 	h := sha256.Sum256(b)
-	before, err := w.o.Store.People.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
+	before, err := db.People.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
 	if errors.Is(err, concordat.ErrInvalid) {
-		return nil, errKey
+		return nil, ErrKey
 	}
 	if err != nil {
 		return nil, err
@@ -46,5 +51,5 @@ func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any,
 		kept = string(b)
 	}
 	// The answer is stored even if the caller has disconnected, since the caller will ask again.
-	return out, errors.Join(err, w.o.Store.People.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
+	return out, errors.Join(err, db.People.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
 }

@@ -1,4 +1,4 @@
-package web
+package intake
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ func (u *Upload) Field(name string) string {
 
 // Read reads the form while it arrives, writing files to disk so that they are never completely in memory. After an error it continues
 // reading, up to the size of one file, since a browser reads the answer only after it has sent everything.
-func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
+func (w Intake) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
 	if err != nil {
@@ -41,7 +41,7 @@ func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, erro
 	return u, err
 }
 
-func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
+func (w Intake) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	if err := w.anyRoom(); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 }
 
 // anyRoom returns an error if the disk accepts no more files.
-func (w checkPages) anyRoom() error {
+func (w Intake) anyRoom() error {
 	if w.o.Room == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (w checkPages) anyRoom() error {
 const roomStep = 1 << 20
 
 // WhileRoom returns a reader of r that fails once the disk accepts no more data.
-func (w checkPages) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
+func (w Intake) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
 
 type roomReader struct {
 	r    io.Reader
@@ -117,7 +117,7 @@ func (r *roomReader) Read(p []byte) (int, error) {
 const namelessFile = "document"
 
 // readFile stores one file. A rejected file does not prevent others from being accepted.
-func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) error {
+func (w Intake) readFile(r *http.Request, p *multipart.Part, u *Upload) error {
 	name, content := pages.CleanName(p.FileName()), bufio.NewReader(p)
 	if name == "" {
 		if _, err := content.Peek(1); err != nil {

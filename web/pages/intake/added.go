@@ -1,4 +1,4 @@
-package web
+package intake
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package web_test
+package intake_test
 
 import (
 	"net/http"
@@ -12,20 +12,14 @@ import (
 	"concordat/web"
 )
 
-// Two texts that share nothing.
-const (
-	ledger = webtest.Ledger
-	keeper = webtest.Keeper
-)
-
 // TestExample: the administrator of a site without checks adds the example with one click, reads its report, and removes all of it with
 // another click; other users are not offered it.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, false, func(o *web.Options) {
-		o.Example = fstest.MapFS{"library/calls/one.txt": {Data: []byte("On surveyors\n\n" + ledger)},
-			"library/calls/rows.tsv": {Data: []byte("R-1\tOn keepers\t" + keeper + "\nR-2\tOn nothing\tA row about nothing that anyone has ever copied.\n")},
-			"submission/thesis.docx": {Data: []byte("My thesis begins. " + ledger + "It goes on. " + keeper)}}
+		o.Example = fstest.MapFS{"library/calls/one.txt": {Data: []byte("On surveyors\n\n" + webtest.Ledger)},
+			"library/calls/rows.tsv": {Data: []byte("R-1\tOn keepers\t" + webtest.Keeper + "\nR-2\tOn nothing\tA row about nothing that anyone has ever copied.\n")},
+			"submission/thesis.docx": {Data: []byte("My thesis begins. " + webtest.Ledger + "It goes on. " + webtest.Keeper)}}
 	})
 	ada, olga := d.SignedIn(t, "ada", store.RoleAdministrator), d.SignedIn(t, "olga", store.RoleOfficer)
 	add, remove := url.Values{"action": {"add"}}, url.Values{"action": {"remove"}}
@@ -47,7 +41,7 @@ func TestExample(t *testing.T) {
 	ada.Get("/libraries/example", http.StatusNotFound)
 	ada.Get("/checks/"+id, http.StatusNotFound)
 	// The example is not offered on a site with its own checks.
-	d.CheckedBy(t, ada, "own", ledger)
+	d.CheckedBy(t, ada, "own", webtest.Ledger)
 	if strings.Contains(ada.Get("/checks", http.StatusOK), "/example") {
 		t.Error("a site with checks is offered the example")
 	}

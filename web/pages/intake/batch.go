@@ -1,4 +1,4 @@
-package web
+package intake
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"concordat/web/pages/batches"
 )
 
-func (w checkPages) newBatchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Intake) newBatchPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showNewBatch(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w checkPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
+func (w Intake) showNewBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, was refused) {
 	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
@@ -28,14 +28,14 @@ func (w checkPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *Vis
 		p.Partners, err = w.o.Partners(r.Context())
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.Purposes, p.AnyOther = purposesOf(p.Partners)
-	w.Show(rw, r, v, code, "batches_new", "title.batches.new", p)
+	w.frame.Show(rw, r, v, code, "batches_new", "title.batches.new", p)
 }
 
-func (w checkPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Intake) submitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	u, err := w.ReadUpload(rw, r, v)
 	var id string
 	if err == nil {
@@ -52,7 +52,7 @@ func (w checkPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 	case errors.Is(err, concordat.ErrInvalid) && u != nil:
 		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "error.invalid", err: err, sent: u.Fields})
 	case err != nil:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	default:
 		http.Redirect(rw, r, "/batches/"+id, http.StatusSeeOther)
 	}
@@ -60,14 +60,14 @@ func (w checkPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 
 // HandBatch queues the uploaded files as one batch and returns its ID. It fails if the site keeps no texts, if a quota is
 // exceeded, or if a public account names partners.
-func (w checkPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (string, error) {
-	if w.o.Batches == nil {
+func (w Intake) HandBatch(ctx context.Context, v *pages.Visitor, u *Upload) (string, error) {
+	if w.o.Batches.Queue == nil {
 		return "", batches.ErrNone
 	}
 	if err := checkJobs(u.Jobs); err != nil {
 		return "", err
 	}
-	if w.o.Policy.NoStore {
+	if w.o.NoStore {
 		return "", message.Refused("barred.store")
 	}
 	j, err := w.batchJob(ctx, u)
@@ -77,7 +77,7 @@ func (w checkPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (strin
 	if v.Public && len(j.Partners) > 0 {
 		return "", message.Refused("barred.partners")
 	}
-	done, err := w.People.Spend(ctx, v.Account, v.Address, len(taken(u.Jobs)), u.bytes)
+	done, err := w.o.People.Spend(ctx, v.Account, v.Address, len(taken(u.Jobs)), u.bytes)
 	if err != nil {
 		return "", err
 	}
@@ -99,15 +99,15 @@ func (w checkPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (strin
 	if runes := []rune(title); len(runes) > 200 {
 		title = string(runes[:200])
 	}
-	return w.o.Batches.Submit(ctx, v.Name, strings.ToValidUTF8(title, "\ufffd"), j, inputs, func(tx *store.DB, id string) error {
-		if err := w.Batches.Plan(ctx, tx, v, store.RecheckBatch, id); err != nil {
+	return w.o.Batches.Queue.Submit(ctx, v.Name, strings.ToValidUTF8(title, "\ufffd"), j, inputs, func(tx *store.DB, id string) error {
+		if err := w.o.Batches.Plan(ctx, tx, v, store.RecheckBatch, id); err != nil {
 			return err
 		}
 		return tx.Audit.Note(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
 	})
 }
 
-func (w checkPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) {
+func (w Intake) batchJob(ctx context.Context, u *Upload) (batch.Job, error) {
 	j := batch.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), NoLibraries: u.Field("alone") != ""}
 	if !w.IsTemplate(j.Template) {
 		return j, message.Absent("wrong.template", j.Template)

@@ -1,10 +1,11 @@
-package web
+package intake
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -16,11 +17,37 @@ import (
 	"concordat/store"
 	"concordat/web/pages"
 	"concordat/web/pages/checks"
+	"concordat/web/pages/deletions"
+	"concordat/web/pages/libraries"
 )
 
-// examplePages offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
-// The two are added and deleted together.
-type examplePages struct{ web *Web }
+// ExampleOptions configures the example.
+type ExampleOptions struct {
+	Intake    Intake
+	Libraries libraries.Libraries
+	Deletions deletions.Deletions
+	MayDelete bool // the pages can delete permanently
+	// Files contains documents in library/ and a thesis to check against them in submission/; if nil, no example is offered.
+	Files fs.FS
+	// AddFile adds the documents of one file to a library and reports the result for each; if nil, no example is offered.
+	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+}
+
+// Example offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
+// The two are added and deleted together. It is safe for concurrent use.
+type Example struct {
+	frame pages.Frame
+	o     ExampleOptions
+}
+
+var _ checks.Example = Example{}
+
+// NewExample adds the example to the pages of a site.
+func NewExample(frame pages.Frame, o ExampleOptions) Example {
+	e := Example{frame, o}
+	frame.AddPage("POST /example", pages.Administrators, e.change)
+	return e
+}
 
 const (
 	// exampleLibrary is the ID of the example library.
@@ -32,11 +59,11 @@ const (
 )
 
 // State returns the example's state for the list of checks; empty is true if there are no checks.
-func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out checks.ExampleState, err error) {
-	if v.Role != store.RoleAdministrator || e.web.o.Example == nil || e.web.o.AddFile == nil || e.web.o.Eraser == nil {
+func (e Example) State(ctx context.Context, v *pages.Visitor, empty bool) (out checks.ExampleState, err error) {
+	if v.Role != store.RoleAdministrator || e.o.Files == nil || e.o.AddFile == nil || !e.o.MayDelete {
 		return out, nil
 	}
-	_, err = e.web.o.Store.Catalogue.Library(ctx, exampleLibrary)
+	_, err = e.o.Intake.o.Store.Catalogue.Library(ctx, exampleLibrary)
 	out.There = err == nil
 	if errors.Is(err, concordat.ErrNotFound) {
 		err = nil
@@ -46,7 +73,7 @@ func (e examplePages) State(ctx context.Context, v *Visitor, empty bool) (out ch
 }
 
 // change adds the example and redirects to its check, or removes it.
-func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (e Example) change(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	err := pages.ParseForm(rw, r)
 	to := "/checks"
 	ctx := context.WithoutCancel(r.Context()) // finish even if the visitor leaves the page, since half an example is useless
@@ -60,14 +87,14 @@ func (e examplePages) change(rw http.ResponseWriter, r *http.Request, v *Visitor
 		to = "/checks/" + string(id)
 	}
 	if err != nil {
-		e.web.Fail(rw, r, v, err)
+		e.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
 // add creates the library with its documents and submits the thesis.
-func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, error) {
+func (e Example) add(ctx context.Context, v *pages.Visitor) (concordat.TaskID, error) {
 	now, err := e.State(ctx, v, true)
 	if err != nil {
 		return "", err
@@ -75,14 +102,14 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 	if !now.Offered {
 		return "", fmt.Errorf("example: %w", concordat.ErrExists)
 	}
-	if _, err := e.web.Library.CreateLibrary(ctx, v, string(exampleLibrary), "Example library"); err != nil {
+	if _, err := e.o.Libraries.CreateLibrary(ctx, v, string(exampleLibrary), "Example library"); err != nil {
 		return "", err
 	}
-	err = fs.WalkDir(e.web.o.Example, "library", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(e.o.Files, "library", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(e.web.o.Example, name)
+		content, err := fs.ReadFile(e.o.Files, name)
 		if err != nil {
 			return err
 		}
@@ -91,23 +118,23 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 	if err != nil {
 		return "", err
 	}
-	theses, err := fs.Glob(e.web.o.Example, "submission/*.docx")
+	theses, err := fs.Glob(e.o.Files, "submission/*.docx")
 	if err == nil && len(theses) == 0 {
 		err = fmt.Errorf("thesis in the example: %w", concordat.ErrNotFound)
 	}
 	if err != nil {
 		return "", err
 	}
-	thesis, err := e.web.o.Example.Open(theses[0])
+	thesis, err := e.o.Files.Open(theses[0])
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = thesis.Close() }() // the file was only read
-	hash, _, err := e.web.o.Files.Put(ctx, thesis, e.web.o.MaxUpload)
+	hash, _, err := e.o.Intake.o.Files.Put(ctx, thesis, e.o.Intake.o.MaxUpload)
 	if err != nil {
 		return "", err
 	}
-	ids, err := e.web.Checks.enqueue(ctx, v, exampleBatch, []site.Job{{Name: path.Base(theses[0]), File: hash}},
+	ids, err := e.o.Intake.enqueue(ctx, v, exampleBatch, []site.Job{{Name: path.Base(theses[0]), File: hash}},
 		site.Job{Libraries: []concordat.LibraryID{exampleLibrary}}, "check_submitted")
 	if err != nil {
 		return "", err
@@ -117,9 +144,9 @@ func (e examplePages) add(ctx context.Context, v *Visitor) (concordat.TaskID, er
 
 // addFile adds a file of the example. The first line of a text file is its title; each row of a table is a document with name, title and
 // text.
-func (e examplePages) addFile(ctx context.Context, name string, content []byte) error {
+func (e Example) addFile(ctx context.Context, name string, content []byte) error {
 	one := func(f AddedFile, text string) error {
-		docs, err := e.web.o.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))
+		docs, err := e.o.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))
 		for _, d := range docs {
 			err = errors.Join(err, d.Err)
 		}
@@ -150,12 +177,12 @@ func (e examplePages) addFile(ctx context.Context, name string, content []byte) 
 }
 
 // remove deletes the library and its checks and issues receipts.
-func (e examplePages) remove(ctx context.Context, v *Visitor) error {
-	l, err := e.web.o.Store.Catalogue.Library(ctx, exampleLibrary)
+func (e Example) remove(ctx context.Context, v *pages.Visitor) error {
+	l, err := e.o.Intake.o.Store.Catalogue.Library(ctx, exampleLibrary)
 	if err != nil {
 		return err
 	}
-	tasks, err := e.web.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: exampleBatch}, 0, 0)
+	tasks, err := e.o.Intake.o.Store.Checks.FilterTasks(ctx, store.TaskFilter{Batch: exampleBatch}, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -164,9 +191,9 @@ func (e examplePages) remove(ctx context.Context, v *Visitor) error {
 		t.Tasks = append(t.Tasks, one.ID)
 	}
 	if len(t.Tasks) > 0 {
-		if _, err := e.web.Deletions.Erase(ctx, v, exampleReason, t); err != nil {
+		if _, err := e.o.Deletions.Erase(ctx, v, exampleReason, t); err != nil {
 			return err
 		}
 	}
-	return e.web.Library.DeleteLibrary(ctx, v, l, exampleReason)
+	return e.o.Libraries.DeleteLibrary(ctx, v, l, exampleReason)
 }

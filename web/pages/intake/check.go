@@ -1,4 +1,4 @@
-package web
+package intake
 
 import (
 	"crypto/rand"
@@ -17,9 +17,6 @@ import (
 	"concordat/web/pages/settings"
 	"concordat/web/review"
 )
-
-// checkPages serves the pages for submitting.
-type checkPages struct{ *Web }
 
 // purposesOf returns the purposes for which partners open libraries, sorted and without duplicates. any reports whether some libraries
 // are open for every purpose.
@@ -135,28 +132,29 @@ var (
 	askDeadlines = []int{60, 15, 300, 900}
 )
 
+// MaxDeadline is the maximum deadline in seconds when partners are asked.
 const MaxDeadline = 3600
 
-func (w checkPages) newPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w Intake) newPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	w.showNew(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
+func (w Intake) showNew(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, was refused) {
 	libraries, err := w.o.Store.Catalogue.Libraries(r.Context())
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	partners, err := w.o.Partners(r.Context())
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
-		Levels: askLevels, Forwards: site.Forwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
+		Levels: askLevels, Forwards: site.Forwards, Deadlines: askDeadlines, NoStore: w.o.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
-	p.Meaning, p.Administers = w.Settings.Meaning(r.Context()), v.Role == store.RoleAdministrator
+	p.Meaning, p.Administers = w.o.Settings.Meaning(r.Context()), v.Role == store.RoleAdministrator
 	p.tell(was, message.LanguageOf(r))
-	w.Show(rw, r, v, code, "new", "title.new", p)
+	w.frame.Show(rw, r, v, code, "new", "title.new", p)
 }

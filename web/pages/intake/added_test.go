@@ -1,4 +1,4 @@
-package web_test
+package intake_test
 
 import (
 	"io"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"concordat/site"
-	"concordat/web"
+	"concordat/web/pages/intake"
 )
 
 // FuzzAdded: for any form, the resulting document has a valid name, ID and date.
@@ -22,7 +22,7 @@ func FuzzAdded(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		files := 0
-		err := web.ReadAdded(multipart.NewReader(strings.NewReader(s), "b"), func(f web.AddedFile, content io.Reader) error {
+		err := intake.ReadAdded(multipart.NewReader(strings.NewReader(s), "b"), func(f intake.AddedFile, content io.Reader) error {
 			files++
 			if f.Name == "" || site.CheckName(string(f.ID)) != nil || f.Date.Validate() != nil {
 				t.Errorf("got %+v", f)

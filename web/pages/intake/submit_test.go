@@ -1,4 +1,4 @@
-package web_test
+package intake_test
 
 import (
 	"encoding/json"
@@ -347,13 +347,14 @@ func TestFormsKeepWhatWasEntered(t *testing.T) {
 	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
 	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"},
 		"purpose": {"thesis"}}
-	page := olga.Send(olga.Form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
+	page := olga.Send(olga.Form("/batches", fields, "a.txt", webtest.Ledger), http.StatusBadRequest)
 	olga.Wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`,
 		`value="thesis"`, "比例“101”无效", "文件须重新选择")
 	if strings.Contains(page, "invalid") {
 		t.Error("English on a Chinese page")
 	}
-	page = olga.Send(olga.Form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
+	fields = url.Values{"manifest": {"file,date\na.txt,soon\n"}}
+	page = olga.Send(olga.Form("/batches", fields, "a.txt", webtest.Ledger), http.StatusBadRequest)
 	olga.Wants(page, "第 2 行：“soon”不是日期")
 	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"},
 		"short": {"on"}}
