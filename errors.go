@@ -1,6 +1,9 @@
 package concordat
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors on which callers act; compare them with errors.Is.
 var (
@@ -25,3 +28,12 @@ var (
 	// ErrInvalid means that the caller's input is invalid.
 	ErrInvalid = errors.New("invalid")
 )
+
+// Invalidf returns an error with the given message that wraps ErrInvalid, for a message that says by itself what is wrong.
+func Invalidf(format string, args ...any) error { return invalid{fmt.Errorf(format, args...)} }
+
+// invalid is an ErrInvalid that is worded by another error.
+type invalid struct{ error }
+
+// Unwrap returns the error with the words, and ErrInvalid.
+func (i invalid) Unwrap() []error { return []error{i.error, ErrInvalid} }

@@ -24,7 +24,7 @@ const AccountVariable = "CONCORDAT_ZOOKEEPER_ACCOUNT"
 func NewAccount(text string) (Account, error) {
 	user, password, ok := strings.Cut(strings.TrimRight(text, "\r\n"), ":")
 	if !ok || user == "" || password == "" || len(text) > 1024 || strings.ContainsAny(user+password, "\r\n\x00") {
-		return Account{}, fmt.Errorf("the ZooKeeper account must have the form user:password, on one line: %w", concordat.ErrInvalid)
+		return Account{}, concordat.Invalidf("the ZooKeeper account must have the form user:password, on one line")
 	}
 	return Account{user, password}, nil
 }
@@ -40,14 +40,14 @@ func ReadAccount(path string) (Account, error) {
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm()&0o007 != 0 {
-		return Account{}, fmt.Errorf("%s can be read by every user of this machine: run chmod o= on the file: %w", path, concordat.ErrInvalid)
+		return Account{}, concordat.Invalidf("%s can be read by every user of this machine: run chmod o= on the file", path)
 	}
 	if err == nil && info.Size() > 4096 {
-		return Account{}, fmt.Errorf("%s is too large (%d bytes): %w", path, info.Size(), concordat.ErrInvalid)
+		return Account{}, concordat.Invalidf("%s is too large (%d bytes)", path, info.Size())
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Account{}, fmt.Errorf("%w: %w", err, concordat.ErrInvalid)
+		return Account{}, concordat.Invalidf("%w", err)
 	}
 	if err != nil {
 		return Account{}, err

@@ -20,7 +20,7 @@ func ReadTLS(ca, certificate, key string) (*tls.Config, error) {
 			return nil, err
 		}
 		if cfg.RootCAs = x509.NewCertPool(); !cfg.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("%s: the file does not contain a PEM certificate: %w", ca, concordat.ErrInvalid)
+			return nil, concordat.Invalidf("%s: the file does not contain a PEM certificate", ca)
 		}
 	}
 	if certificate == "" {

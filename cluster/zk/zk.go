@@ -98,7 +98,7 @@ func (o Options) complete() (Options, error) {
 	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout is %v, want 1 s to 5 min", o.Timeout)
 	bad(o.Reread < time.Second, "interval between rereads is %v, want 1 s or more", o.Reread)
 	if wrong != nil {
-		return o, fmt.Errorf("%s: %w", strings.Join(wrong, "; "), concordat.ErrInvalid)
+		return o, concordat.Invalidf("%s", strings.Join(wrong, "; "))
 	}
 	return o, nil
 }

@@ -292,8 +292,8 @@ const MaxWords = 10_000
 
 // Errors about the message to a partner.
 var (
-	ErrNoWords   = fmt.Errorf("a reason is required and will be sent to the partner: %w", concordat.ErrInvalid)
-	ErrLongWords = fmt.Errorf("the reason sent to the partner must not exceed %d bytes: %w", MaxWords, concordat.ErrInvalid)
+	ErrNoWords   = concordat.Invalidf("a reason is required and will be sent to the partner")
+	ErrLongWords = concordat.Invalidf("the reason sent to the partner must not exceed %d bytes", MaxWords)
 )
 
 // Decide grants or refuses a pending request, and sends the partner the decision with a message, which is mandatory for a refusal

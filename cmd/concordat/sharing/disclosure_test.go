@@ -70,7 +70,7 @@ func TestDisclosureCommands(t *testing.T) {
 	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "the request is granted") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "refuse", "two"); !strings.Contains(out, "a reason is required") {
+	if out := command(cli.Misused, "disclosure", "refuse", "two"); out != "concordat: a reason is required and will be sent to the partner\n" {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "refuse", "two", "--words", "no case is named"); !strings.Contains(out, "refused") {
