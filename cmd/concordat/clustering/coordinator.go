@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cluster/local"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 
@@ -19,6 +20,9 @@ func (a *commands) clusterCoordinator() *cobra.Command {
 		Long: `The coordinator keeps its state in one file. It has no replica and no authentication: use it
 only to try a cluster on one machine. While it is down, the nodes answer queries but accept no documents.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if timeout <= 0 {
+				return cli.Usagef("--timeout %v: want a positive duration", timeout)
+			}
 			hub, err := local.Open(file)
 			if err != nil {
 				return err
