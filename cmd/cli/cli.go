@@ -98,43 +98,6 @@ func explain(err error) string {
 	return err.Error()
 }
 
-// Strict turns invalid flags and arguments of root and its subcommands into usage errors.
-func Strict(root *cobra.Command) {
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(plainFlag(err)) })
-	requireArgs(root)
-	root.InitDefaultHelpCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == "help" {
-			c.Run, c.RunE = nil, helpTopic
-		}
-	}
-}
-
-// helpTopic prints help for the command named by args. Cobra's own help command responds to an unknown topic with the general help and
-// exits successfully.
-func helpTopic(c *cobra.Command, args []string) error {
-	topic, rest, err := c.Root().Find(args)
-	if err != nil || len(rest) > 0 {
-		return Usagef("unknown help topic %q; see %s help", strings.Join(args, " "), c.Root().Name())
-	}
-	return topic.Help()
-}
-
-// requireArgs turns invalid arguments of c and its subcommands into usage errors.
-func requireArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return Usagef("%w; see %s --help", err, cmd.CommandPath())
-			}
-			return nil
-		}
-	}
-	for _, s := range c.Commands() {
-		requireArgs(s)
-	}
-}
-
 // parsing matches the standard library's errors about malformed numbers, which repeat the input.
 var parsing = regexp.MustCompile(`strconv\.\w+: parsing ".*": |time: `)
 

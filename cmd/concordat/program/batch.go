@@ -55,7 +55,7 @@ After an interruption, repeat the command to continue. Unreadable files are repo
 batch continues without them (exit code 3).`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && f.resume == "" {
-				return errors.New("name at least one file or folder")
+				return cli.Usagef("name at least one file or folder")
 			}
 			return nil
 		},

@@ -46,9 +46,9 @@ the submission, and becomes a lead or disappears.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.refresh && len(args) != 1:
-				return errors.New("--refresh takes a task but no passages")
+				return cli.Usagef("--refresh takes a task but no passages")
 			case !f.refresh && len(args) < 2:
-				return errors.New("a task and at least one passage are required")
+				return cli.Usagef("a task and at least one passage are required")
 			}
 			return nil
 		},
