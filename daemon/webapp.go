@@ -98,14 +98,13 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Panicked:   s.meters.panic,
 		CaseTerms:  instance.CaseTerms(o.Config),
 		Rules:      func() report.Rules { return o.Now().Report.Rules },
-		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
 		ReportJSON: s.options.Sign.WriteJSON,
 		ReportFile: func(w io.Writer, form web.ReportForm, write func(io.Writer) error) error {
 			return s.options.Sign.WriteFile(w, signing.Form(form), write)
 		},
 		ReportPDF: pdfWriter(o, s.options.Sign),
 		Originals: newOriginals(files, d.reader, instance.Extraction(o.Config)),
-		Partners:  func(ctx context.Context) ([]pages.Partner, error) { return partnerChoices(ctx, o) },
+		Choices:   choices{o},
 		Room:      o.CheckDisk,
 		Machine:   machine{s},
 		Keystore:  siteKeys{o},
@@ -179,9 +178,15 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 	return out, done, err
 }
 
-// partnerChoices returns the active partners with the libraries that they last announced.
-func partnerChoices(ctx context.Context, o *instance.Instance) ([]pages.Partner, error) {
-	ps, err := o.Store.Partners.Partners(ctx)
+// choices lists the choices for a new check.
+type choices struct{ o *instance.Instance }
+
+// Templates implements pages.Choices.
+func (c choices) Templates() []string { return slices.Sorted(maps.Keys(instance.Templates(c.o.Now()))) }
+
+// Partners implements pages.Choices. It returns the active partners with the libraries that they last announced.
+func (c choices) Partners(ctx context.Context) ([]pages.Partner, error) {
+	ps, err := c.o.Store.Partners.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +196,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]pages.Partner,
 			continue
 		}
 		one := pages.Partner{Site: p.Site, Name: partners.NameOf(p)}
-		kept, err := o.Store.Setting(ctx, partners.CatalogueSetting(p.Site))
+		kept, err := c.o.Store.Setting(ctx, partners.CatalogueSetting(p.Site))
 		var cat concordat.Catalogue
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):

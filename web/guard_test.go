@@ -15,6 +15,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages"
 )
 
 // lines is a log that is safe for concurrent writers.
@@ -35,6 +36,11 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
+// panicking are choices whose templates cannot be listed.
+type panicking struct{ pages.Choices }
+
+func (panicking) Templates() []string { panic("no templates") }
+
 // TestPanic: a panic is answered with status 500, as a problem for programs and as a page for people, and is logged once and counted; an
 // answer that has begun is aborted.
 func TestPanic(t *testing.T) {
@@ -43,7 +49,7 @@ func TestPanic(t *testing.T) {
 	var panics atomic.Int64
 	how := any("half way")
 	d := webtest.NewWith(t, false, func(o *web.Options) {
-		o.Templates = func() []string { panic("no templates") }
+		o.Choices = panicking{o.Choices}
 		o.ReportJSON = func(w io.Writer, _ *report.Report) error {
 			_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
 			panic(how)

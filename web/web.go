@@ -50,17 +50,16 @@ import (
 	"concordat/web/static"
 )
 
-// Options configures the pages. All fields except Partners, MaxUpload, Logger and Now are required.
+// Options configures the pages. All fields except Choices, MaxUpload, Logger and Now are required.
 type Options struct {
-	Site      *site.Site
-	Answers   *siteanswer.Answerer // answers partners
-	Asks      *ask.Asker           // asks partners
-	Title     func() string        // current title of the site
-	Store     *store.DB
-	Queue     *site.Queue
-	Files     *store.Files
-	Rules     func() report.Rules // rules of new reports
-	Templates func() []string     // names of section templates
+	Site    *site.Site
+	Answers *siteanswer.Answerer // answers partners
+	Asks    *ask.Asker           // asks partners
+	Title   func() string        // current title of the site
+	Store   *store.DB
+	Queue   *site.Queue
+	Files   *store.Files
+	Rules   func() report.Rules // rules of new reports
 	// ReportJSON writes a report in JSON, signed or unsigned. If it fails, it has written nothing or the reader has disconnected. The
 	// default is report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
@@ -71,8 +70,8 @@ type Options struct {
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
 	// Originals renders the pages of submitted files; if nil, they are not shown.
 	Originals Originals
-	// Partners returns the sites that a check can ask; if nil, there are none.
-	Partners func(ctx context.Context) ([]pages.Partner, error)
+	// Choices lists the partners that a check can ask, and the section templates; if nil, there are none.
+	Choices pages.Choices
 	// Example contains documents for a new site in library/ and a thesis to check against them in submission/; if nil, no example is
 	// offered.
 	Example fs.FS
@@ -180,8 +179,8 @@ func New(o Options) (*Web, error) {
 	if o.MaxUpload == 0 {
 		o.MaxUpload = defaultUpload
 	}
-	if o.Partners == nil {
-		o.Partners = func(context.Context) ([]pages.Partner, error) { return nil, nil }
+	if o.Choices == nil {
+		o.Choices = noChoices{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -217,13 +216,20 @@ func New(o Options) (*Web, error) {
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	w.Sessions = session.New(session.Options{Store: o.Store, People: w.People, Hashing: o.Hashing, Idle: w.o.Policy.SessionIdle,
 		Proxies: o.Policy.Proxies, Secure: o.Secure, Now: o.Now})
-	w.progress = progress.NewReader(progress.Options{Store: o.Store, Queue: o.Queue, Tasks: w, Partners: o.Partners, Logger: o.Logger})
+	w.progress = progress.NewReader(progress.Options{Store: o.Store, Queue: o.Queue, Tasks: w, Choices: o.Choices, Logger: o.Logger})
 	w.routes()
 	// Requests for changes from pages of other sites are rejected because of their origin.
 	w.protection = http.NewCrossOriginProtection()
 	w.handler = w.Headers(w.guard(w.protection.Handler(w.Mux)))
 	return w, nil
 }
+
+// noChoices offers neither partners nor section templates.
+type noChoices struct{}
+
+func (noChoices) Partners(context.Context) ([]pages.Partner, error) { return nil, nil }
+
+func (noChoices) Templates() []string { return nil }
 
 // UsePlatforms adds links to the pages about learning platforms, and accepts forms of other sites at the given patterns, because
 // platforms send people there and the signature of each request is verified. It must be called before the first request.
@@ -268,7 +274,7 @@ func (w *Web) routes() {
 	w.State = admin.New(w, admin.Options{Store: w.o.Store, Queue: w.o.Queue, Machine: w.o.Machine, Keystore: w.o.Keystore, Nodes: w.o.Nodes,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Settings = settings.New(w, settings.Options{Control: w.o.Settings, Meaning: w.o.Meaning, Logger: w.o.Logger})
-	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Partners: w.o.Partners}
+	w.Shares = shares.Shares{Store: w.o.Store, Answers: w.o.Answers, Choices: w.o.Choices}
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Cache, Deletions: w.Deletions,
@@ -276,10 +282,10 @@ func (w *Web) routes() {
 	w.Batches = batches.New(w, control, batches.Options{Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
 		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
 	w.Intake = intake.New(w, intake.Options{Site: w.o.Site, Store: w.o.Store, Queue: w.o.Queue, Files: w.o.Files, People: w.People,
-		Batches: w.Batches, Settings: w.Settings, Faults: w, Partners: w.o.Partners, Rules: w.o.Rules, Templates: w.o.Templates,
+		Batches: w.Batches, Settings: w.Settings, Faults: w, Choices: w.o.Choices, Rules: w.o.Rules,
 		Room: w.o.Room, MaxUpload: w.o.MaxUpload, NoStore: w.o.Policy.NoStore, Logger: w.o.Logger})
 	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Intake, Tasks: w.Tasks, Progress: w.progress,
-		Shares: w.Shares, Deletions: w.Deletions, Partners: w.o.Partners, Templates: w.o.Templates, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
+		Shares: w.Shares, Deletions: w.Deletions, Choices: w.o.Choices, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	example := intake.NewExample(w, intake.ExampleOptions{Intake: w.Intake, Libraries: w.Library, Deletions: w.Deletions,
 		MayDelete: w.o.Eraser != nil, Files: w.o.Example, AddFile: w.o.AddFile})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
@@ -309,7 +315,7 @@ func (w *Web) Names(ctx context.Context) (pages.Names, error) {
 	if err != nil {
 		return pages.Names{Names: n}, err
 	}
-	asked, err := w.o.Partners(ctx)
+	asked, err := w.o.Choices.Partners(ctx)
 	for _, p := range asked {
 		n.Sites[p.Site] = pages.Visible(p.Name)
 		for _, l := range p.Libraries {

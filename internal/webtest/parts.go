@@ -13,6 +13,7 @@ import (
 	"concordat/store"
 	"concordat/view"
 	"concordat/web"
+	"concordat/web/pages"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/settings"
 )
@@ -35,6 +36,18 @@ func (Machine) Health(context.Context) []admin.HealthPart {
 	return []admin.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"},
 		admin.Told("index", false, "health.index.less", 6, 7)}
 }
+
+// Choices are partners and section templates that do not change.
+type Choices struct {
+	Sites    []pages.Partner
+	Sections []string
+}
+
+// Partners implements pages.Choices.
+func (c Choices) Partners(context.Context) ([]pages.Partner, error) { return c.Sites, nil }
+
+// Templates implements pages.Choices.
+func (c Choices) Templates() []string { return c.Sections }
 
 // FixedSettings are settings that no page can change.
 type FixedSettings []settings.Setting

@@ -261,10 +261,8 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 			}
 			return report.WriteJSON(out, rep)
 		},
-		Partners: func(context.Context) ([]pages.Partner, error) {
-			return []pages.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses",
-				Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
-		},
+		Choices: Choices{Sections: []string{"thesis"}, Sites: []pages.Partner{{Site: "SOUTH", Name: "South <Site>",
+			Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}},
 		Harvest: fetch.New(fetch.Options{Agent: "concordat/test"}),
 		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Room: func() error {
@@ -275,7 +273,7 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 		},
 		Machine: Machine{}, Settings: ReadOnlySettings, Nodes: Nodes(Machines), Hashing: Cheap,
 		Partner: partner,
-		Rules:   func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
+		Rules:   func() report.Rules { return report.Rules{} }}
 	if change != nil {
 		change(&o)
 	}

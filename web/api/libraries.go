@@ -160,7 +160,7 @@ type apiPartnersOutput struct {
 }
 
 func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPartnersOutput, error) {
-	all, err := w.api.Web.Options().Partners(ctx)
+	all, err := w.api.Web.Options().Choices.Partners(ctx)
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
@@ -184,7 +184,7 @@ type apiTemplatesOutput struct {
 
 func (w adminAPI) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput, error) {
 	out := &apiTemplatesOutput{}
-	out.Body.Templates = append([]string{}, w.api.Web.Options().Templates()...)
+	out.Body.Templates = append([]string{}, w.api.Web.Options().Choices.Templates()...)
 	return out, nil
 }
 

@@ -31,6 +31,14 @@ type Tasks interface {
 	Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (store.Task, error)
 }
 
+// Choices lists the choices for a new check. It is safe for concurrent use.
+type Choices interface {
+	// Partners returns the sites that a check can ask.
+	Partners(ctx context.Context) ([]Partner, error)
+	// Templates returns the names of section templates.
+	Templates() []string
+}
+
 // Connector connects to partners. It is safe for concurrent use.
 type Connector interface {
 	// Connect returns a connection to a partner; the caller must call done when finished.

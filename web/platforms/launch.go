@@ -205,7 +205,7 @@ func (d *Tool) pending(ctx context.Context, s *session, key string) (one pending
 func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *session) {
 	ctx, key := r.Context(), r.URL.Query().Get("key")
 	one, err := d.pending(ctx, s, key)
-	p := configurePage{Key: key, Templates: d.w.Options().Templates(), New: one.Message != nil}
+	p := configurePage{Key: key, Templates: d.w.Options().Choices.Templates(), New: one.Message != nil}
 	if err == nil {
 		p.Choices, err = d.choices(ctx, s.Platform, one.Processor, s.Context)
 	}

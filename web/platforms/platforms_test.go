@@ -133,7 +133,7 @@ func (c *course) start(working bool) {
 	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
 		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure, Hashing: webtest.Cheap,
 		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
-		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
+		Rules: func() report.Rules { return report.Rules{} }, Choices: webtest.Choices{Sections: []string{"thesis"}}})
 	must(err)
 	tool := platforms.New(c.pages, c.options)
 	api.Add(c.pages, tool, nil)

@@ -33,11 +33,11 @@ type Partner struct {
 
 // Options configures a Reader.
 type Options struct {
-	Store    *store.DB
-	Queue    *site.Queue
-	Tasks    pages.Tasks
-	Partners func(context.Context) ([]pages.Partner, error) // the sites that a check can ask
-	Logger   *slog.Logger
+	Store   *store.DB
+	Queue   *site.Queue
+	Tasks   pages.Tasks
+	Choices pages.Choices
+	Logger  *slog.Logger
 }
 
 // Reader reads the progress of unfinished checks. It is safe for concurrent use.
@@ -107,7 +107,7 @@ func (o *Way) stage(p site.Progress) string {
 func (o *Way) name(ctx context.Context, id concordat.SiteID) string {
 	if o.names == nil {
 		o.names = map[concordat.SiteID]string{}
-		ps, err := o.r.o.Partners(ctx)
+		ps, err := o.r.o.Choices.Partners(ctx)
 		if err != nil {
 			o.r.o.Logger.Error("names of partners", "error", err)
 		}

@@ -178,7 +178,7 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...accounts.P
 	pages, err = web.New(web.Options{Title: func() string { return "Site" }, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
 		Login: accounts.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
 		Hashing: webtest.Cheap,
-		Rules:   func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
+		Rules:   func() report.Rules { return report.Rules{} }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,11 @@ func (w Intake) newBatchPage(rw http.ResponseWriter, r *http.Request, v *pages.V
 }
 
 func (w Intake) showNewBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, was refused) {
-	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles}
+	p := newCheck{Templates: w.o.Choices.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Catalogue.Libraries(r.Context()); err == nil {
-		p.Partners, err = w.o.Partners(r.Context())
+		p.Partners, err = w.o.Choices.Partners(r.Context())
 	}
 	if err != nil {
 		w.frame.Fail(rw, r, v, err)

@@ -145,12 +145,12 @@ func (w Intake) showNew(rw http.ResponseWriter, r *http.Request, v *pages.Visito
 		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	partners, err := w.o.Partners(r.Context())
+	partners, err := w.o.Choices.Partners(r.Context())
 	if err != nil {
 		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
+	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Choices.Templates(),
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: pages.MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
 		Levels: askLevels, Forwards: site.Forwards, Deadlines: askDeadlines, NoStore: w.o.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)

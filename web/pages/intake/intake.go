@@ -4,7 +4,6 @@
 package intake
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 
@@ -35,12 +34,11 @@ type Options struct {
 	Batches   batches.Batches // queues batches and plans rechecks
 	Settings  settings.Settings
 	Faults    Faults
-	Partners  func(context.Context) ([]pages.Partner, error) // the sites that a check can ask
-	Rules     func() report.Rules                            // rules of new reports
-	Templates func() []string                                // names of section templates
-	Room      func() error                                   // if not nil, returns an error if the disk accepts no more files
-	MaxUpload int64                                          // bytes of one file
-	NoStore   bool                                           // submissions are not kept once their reports are complete
+	Choices   pages.Choices
+	Rules     func() report.Rules // rules of new reports
+	Room      func() error        // if not nil, returns an error if the disk accepts no more files
+	MaxUpload int64               // bytes of one file
+	NoStore   bool                // submissions are not kept once their reports are complete
 	Logger    *slog.Logger
 }
 

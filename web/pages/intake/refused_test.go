@@ -1,7 +1,6 @@
 package intake_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -70,10 +69,8 @@ func TestTooLarge(t *testing.T) {
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
-		o.Partners = func(context.Context) ([]pages.Partner, error) {
-			return []pages.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
-				{ID: "calls", Purposes: []string{"grant", "appeal"}}}}, {Site: "WEST", Name: "West"}}, nil
-		}
+		o.Choices = webtest.Choices{Sites: []pages.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses",
+			Purposes: []string{"thesis"}}, {ID: "calls", Purposes: []string{"grant", "appeal"}}}}, {Site: "WEST", Name: "West"}}}
 	})
 	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	page := olga.Get("/checks/new", http.StatusOK)

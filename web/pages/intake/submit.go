@@ -334,7 +334,7 @@ func (w Intake) wishes(ctx context.Context, v *pages.Visitor, u *Upload) (site.J
 // IsTemplate reports whether a form may name this section template. Empty means the libraries' own template, and "none" means no
 // template.
 func (w Intake) IsTemplate(name string) bool {
-	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
+	return name == "" || name == "none" || slices.Contains(w.o.Choices.Templates(), name)
 }
 
 // partnerWishes reads the selected partners from a form, given as SITE or SITE/LIBRARY. Each must be a partner that can be asked.
@@ -342,7 +342,7 @@ func (w Intake) partnerWishes(ctx context.Context, j *site.Job, names []string) 
 	if len(names) == 0 {
 		return nil
 	}
-	all, err := w.o.Partners(ctx)
+	all, err := w.o.Choices.Partners(ctx)
 	if err != nil {
 		return err
 	}

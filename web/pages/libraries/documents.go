@@ -253,7 +253,7 @@ func (w Libraries) settingsPage(rw http.ResponseWriter, r *http.Request, v *page
 }
 
 func (w Libraries) showSettings(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, code int, problem string) {
-	p := librarySettings{Problem: problem, Sections: w.o.Templates(), Levels: concordat.Levels()[1:], Forwards: site.Forwards}
+	p := librarySettings{Problem: problem, Sections: w.o.Choices.Templates(), Levels: concordat.Levels()[1:], Forwards: site.Forwards}
 	var err error
 	if p.Library, err = w.library(r.Context(), r); err == nil {
 		p.Path = Path(p.ID)

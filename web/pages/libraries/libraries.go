@@ -47,9 +47,8 @@ type Options struct {
 	Progress  *progress.Reader
 	Shares    shares.Shares
 	Deletions deletions.Deletions
-	Partners  func(context.Context) ([]pages.Partner, error) // the sites that a check can ask
-	Templates func() []string                                // names of section templates
-	MaxUpload int64                                          // bytes of one file
+	Choices   pages.Choices
+	MaxUpload int64 // bytes of one file
 	Now       func() time.Time
 }
 
@@ -234,7 +233,7 @@ func (w Libraries) readAdditions(ctx context.Context, r *http.Request, v *pages.
 }
 
 func (w Libraries) readShares(ctx context.Context, p *librarySettings) (err error) {
-	if p.Partners, err = w.o.Partners(ctx); err != nil {
+	if p.Partners, err = w.o.Choices.Partners(ctx); err != nil {
 		return err
 	}
 	shares, err := w.o.Store.Answers.Shares(ctx, p.ID, "")
@@ -381,7 +380,7 @@ func (w Libraries) setPolicy(ctx context.Context, v *pages.Visitor, l store.Libr
 	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
-	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
+	if l.Policy.Template != "" && !slices.Contains(w.o.Choices.Templates(), l.Policy.Template) {
 		return message.Invalid("wrong.template", l.Policy.Template)
 	}
 	return pages.Change(ctx, w.o.Store, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {

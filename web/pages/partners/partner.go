@@ -108,7 +108,7 @@ func (w Partners) readJoining(ctx context.Context, p *onePartnerPage, rows []Row
 	if p.Libraries, err = w.o.Store.Catalogue.Libraries(ctx); err != nil {
 		return err
 	}
-	active, err := w.o.Shares.Partners(ctx)
+	active, err := w.o.Shares.Choices.Partners(ctx)
 	for _, x := range active {
 		if x.Site == p.Partner.Site {
 			p.Opens, p.Told = x.Libraries, x.Libraries != nil
@@ -197,7 +197,7 @@ func (w Partners) Rows(ctx context.Context) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := w.o.Shares.Partners(ctx)
+	told, err := w.o.Shares.Choices.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}

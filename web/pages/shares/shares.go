@@ -22,8 +22,7 @@ import (
 type Shares struct {
 	Store   *store.DB
 	Answers *answer.Answerer
-	// Partners returns the sites that a check can ask.
-	Partners func(ctx context.Context) ([]pages.Partner, error)
+	Choices pages.Choices
 }
 
 // limits returns pointers to the numeric limits of a rule, by field name.
@@ -66,7 +65,7 @@ func (s Shares) Put(ctx context.Context, v *pages.Visitor, x store.Share) (store
 
 // Knows reports whether a site is a partner that can be asked.
 func (s Shares) Knows(ctx context.Context, id concordat.SiteID) (bool, error) {
-	partners, err := s.Partners(ctx)
+	partners, err := s.Choices.Partners(ctx)
 	return slices.ContainsFunc(partners, func(p pages.Partner) bool { return p.Site == id }), err
 }
 
