@@ -1,4 +1,4 @@
-// Package parallel runs pure computations of package screen on all cores.
+// Package parallel runs computations of commands on all cores: those of package screen, and any work on the elements of a sequence.
 package parallel
 
 import (

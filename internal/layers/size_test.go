@@ -21,7 +21,7 @@ const (
 // These predate the limits, and have these limits instead. Lower a number when a room improves.
 var (
 	reached = map[string]int{
-		"cluster.Alone": 83, "cluster.Copy": 62, "cluster.Node": 75, "cmd/concordat/program.app": 95,
+		"cluster.Alone": 83, "cluster.Copy": 62, "cluster.Node": 75,
 		"index.Shard": 79, "instance.Instance": 80,
 		"report.Report": 70, "report/html.doc": 73, "report/html.marker": 78,
 		"web/api.api": 79,

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/cmd/parallel"
 	"concordat/cmd/tables"
 	"concordat/extract"
 	"concordat/extract/sandbox"
@@ -166,7 +167,7 @@ func (ad *adder) documents(ctx context.Context, r *instance.Reader, files []inpu
 			items, err := readInput(ctx, r, f)
 			return extracted{f, items, err}
 		}
-		for e := range ahead(ctx, slices.Values(files), read) {
+		for e := range parallel.Ahead(ctx, slices.Values(files), read) {
 			if !ad.give(ctx, e, yield) {
 				return
 			}

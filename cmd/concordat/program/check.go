@@ -231,7 +231,7 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Insta
 	for _, name := range f.templates {
 		t, err := o.SectionTemplate(ctx, name, nil)
 		if info, e := os.Stat(name); err != nil && e == nil && info.Mode().IsRegular() {
-			text, err := a.wording(ctx, o, name)
+			text, err := wording(ctx, o, name)
 			if err != nil {
 				return err
 			}

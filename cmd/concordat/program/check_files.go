@@ -13,6 +13,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/cmd/parallel"
 	"concordat/instance"
 	"concordat/instance/signing"
 	"concordat/report"
@@ -55,11 +56,11 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 	defer cancel()
 	b := c.a.Progress(int64(len(files)), "checking")
 	defer b.Done()
-	texts := ahead(ctx, slices.Values(files), func(ctx context.Context, f input) extracted {
+	texts := parallel.Ahead(ctx, slices.Values(files), func(ctx context.Context, f input) extracted {
 		items, err := readInput(ctx, r, f)
 		return extracted{f, items, err}
 	})
-	for s := range ahead(ctx, c.submissions(texts, len(files)), func(ctx context.Context,
+	for s := range parallel.Ahead(ctx, c.submissions(texts, len(files)), func(ctx context.Context,
 		s submitted) submitted {
 		return c.check(ctx, s, b)
 	}) {

@@ -86,7 +86,7 @@ func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r re
 			Document: concordat.DocumentID(id)})
 	}
 	for _, path := range f.templates {
-		text, err := a.wording(ctx, o, path)
+		text, err := wording(ctx, o, path)
 		if err != nil {
 			return r, err
 		}

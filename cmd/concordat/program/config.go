@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat/backups"
 	"concordat/cmd/concordat/signin"
 	"concordat/instance"
 	"concordat/view"
@@ -36,8 +37,7 @@ func (a *app) configCommand() *cobra.Command {
 				}
 				if c.Store.URL != "" {
 					if err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-						return a.warnStore(cmd.Context(),
-							o)
+						return backups.WarnStore(cmd.Context(), &a.Terminal, o)
 					}); err != nil {
 						return err
 					}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/concordat/backups"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/partners"
@@ -29,7 +30,7 @@ func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
 
 // folder examines the folder and reports whether it contains a site.
 func (d *doctor) folder() bool {
-	if _, err := os.Stat(d.path(restoringName)); err == nil {
+	if _, err := os.Stat(d.path(backups.RestoringName)); err == nil {
 		d.fault("folder", "run the same concordat restore command again to continue", fmt.Errorf("a restore into %s was interrupted", d.dir))
 		return false
 	}
@@ -65,7 +66,7 @@ func (d *doctor) permissions() {
 			d.fault("permissions", "change the owner of the folder to the user that runs the server", err)
 			return
 		}
-		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
+		secret := slices.Contains(backups.Secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
 			name == instance.IndexName || name == instance.VectorsName || name == partners.ReplaysName
 		mode := info.Mode().Perm()
 		if mode&0o022 == 0 && (!secret || mode&0o077 == 0) {

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/cmd/concordat/backups"
 	"concordat/instance"
 	"concordat/store"
 )
@@ -150,7 +151,7 @@ func TestDoctor(t *testing.T) {
 			})
 		}},
 		"restore cut short": {"folder", findingFault, "interrupted", "", func(t *testing.T, data string) {
-			must(t, os.WriteFile(filepath.Join(data, restoringName), []byte("x"), 0o600))
+			must(t, os.WriteFile(filepath.Join(data, backups.RestoringName), []byte("x"), 0o600))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

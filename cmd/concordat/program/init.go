@@ -8,16 +8,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/profile"
-	"concordat/store"
-	"concordat/view"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -88,40 +84,5 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	}
 	a.Say("created site %s in %s", id, dir)
 	a.Say("reports are signed with the site's keys; keep a copy of the root key elsewhere with concordat site key export-root FILE --keep")
-	return nil
-}
-
-func (a *app) showLibrary(ctx context.Context, o *instance.Instance, id concordat.LibraryID) error {
-	l, err := o.Store.Catalogue.Library(ctx, id)
-	if err != nil {
-		return err
-	}
-	return a.printLibrary(o, l)
-}
-
-func (a *app) printLibrary(o *instance.Instance, l store.Library) error {
-	if a.JSON {
-		return a.Line(view.OfLibrary(l))
-	}
-	extra := ""
-	if !l.Policy.Embargo.IsZero() {
-		extra += "  embargo until " + l.Policy.Embargo.Local().Format(time.DateOnly)
-	}
-	if !l.Policy.Expires.IsZero() {
-		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
-	}
-	if l.Policy.Central > 0 {
-		extra += fmt.Sprintf("  cluster policy version %d", l.Policy.Central)
-	}
-	if l.Policy.Template != "" {
-		extra += "  template " + l.Policy.Template
-	}
-	if l.Policy.Meaning == store.MeaningOff {
-		extra += "  not indexed by meaning"
-	}
-	if l.Policy.Forward != "" {
-		extra += "  asks partners about " + l.Policy.Forward
-	}
-	a.Say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
 	return nil
 }

@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,7 +20,11 @@ import (
 	"concordat/view"
 )
 
-func (a *app) libraryCommand() *cobra.Command {
+// libraries contains the commands about libraries and their templates.
+type libraries struct{ *cli.Site }
+
+// command returns the command "concordat library".
+func (a libraries) command() *cobra.Command {
 	c := &cobra.Command{Use: "library", Short: "Create, list, change and delete collections of documents", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var title string
@@ -41,7 +46,7 @@ func (a *app) libraryCommand() *cobra.Command {
 					}
 					return err
 				}
-				return a.showLibrary(cmd.Context(), o, l.ID)
+				return a.show(cmd.Context(), o, l.ID)
 			})
 		},
 	}
@@ -55,7 +60,7 @@ func (a *app) libraryCommand() *cobra.Command {
 					return err
 				}
 				for _, l := range ls {
-					if err := a.printLibrary(o, l); err != nil {
+					if err := a.print(o, l); err != nil {
 						return err
 					}
 				}
@@ -63,11 +68,11 @@ func (a *app) libraryCommand() *cobra.Command {
 			})
 		},
 	}
-	c.AddCommand(create, list, a.librarySet(), a.libraryDelete(), a.libraryTemplate(), a.libraryBoilerplate())
+	c.AddCommand(create, list, a.set(), a.remove(), a.template(), a.boilerplateCommand())
 	return c
 }
 
-func (a *app) librarySet() *cobra.Command {
+func (a libraries) set() *cobra.Command {
 	var f libraryFlags
 	c := &cobra.Command{
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
@@ -83,7 +88,7 @@ func (a *app) librarySet() *cobra.Command {
 				if err := o.Store.Catalogue.UpdateLibrary(cmd.Context(), l); err != nil {
 					return err
 				}
-				return a.showLibrary(cmd.Context(), o, l.ID)
+				return a.show(cmd.Context(), o, l.ID)
 			})
 		},
 	}
@@ -148,7 +153,7 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Lib
 }
 
 // wording returns the text of a template file in any format.
-func (a *app) wording(ctx context.Context, o *instance.Instance, path string) (string, error) {
+func wording(ctx context.Context, o *instance.Instance, path string) (string, error) {
 	r := instance.NewReader(instance.Extraction(o.Config), 1)
 	items, err := r.Read(ctx, path)
 	if err = errors.Join(err, r.Close()); err != nil {
@@ -169,7 +174,7 @@ func (a *app) wording(ctx context.Context, o *instance.Instance, path string) (s
 	return text, nil
 }
 
-func (a *app) libraryTemplate() *cobra.Command {
+func (a libraries) template() *cobra.Command {
 	c := &cobra.Command{Use: "template", Short: "Register template wording, which a library either never counts or always counts", Args: cobra.NoArgs,
 		Long: `Template registers files with wording that a library hands out: the form of a call, a cover page, a declaration.
 Reports show it in submissions as template wording, which does not count unless check or report is given
@@ -184,7 +189,7 @@ contain it that a person would otherwise have to decide.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				for _, path := range args[1:] {
-					text, err := a.wording(cmd.Context(), o, path)
+					text, err := wording(cmd.Context(), o, path)
 					if err != nil {
 						return err
 					}
@@ -232,7 +237,7 @@ contain it that a person would otherwise have to decide.`,
 }
 
 // withLibrary opens the store and one of its libraries.
-func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
+func (a libraries) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		l, err := o.Library(ctx, name)
 		if err != nil {
@@ -242,7 +247,7 @@ func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Ins
 	})
 }
 
-func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, names []string) error {
+func (a libraries) showTemplates(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, names []string) error {
 	all, err := o.Store.Catalogue.Templates(ctx, lib)
 	if err != nil {
 		return err
@@ -263,7 +268,7 @@ func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib conco
 	return nil
 }
 
-func (a *app) printTemplate(t store.Template, text bool) error {
+func (a libraries) printTemplate(t store.Template, text bool) error {
 	if a.JSON {
 		return a.Line(view.OfWording(t, text))
 	}
@@ -279,7 +284,7 @@ func (a *app) printTemplate(t store.Template, text bool) error {
 	return nil
 }
 
-func (a *app) libraryBoilerplate() *cobra.Command {
+func (a libraries) boilerplateCommand() *cobra.Command {
 	var least, most int
 	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List sentences that occur in many documents of a library",
 		Args: cobra.ExactArgs(1),
@@ -303,7 +308,7 @@ more than --common-above documents as common wording, which does not count.`,
 	return c
 }
 
-func (a *app) boilerplate(ctx context.Context, o *instance.Instance, l store.Library, options site.BoilerplateOptions) error {
+func (a libraries) boilerplate(ctx context.Context, o *instance.Instance, l store.Library, options site.BoilerplateOptions) error {
 	b := a.Progress(int64(l.Documents), "reading")
 	options.Progress = b.Set
 	found, err := o.Site.Boilerplate(ctx, l.ID, options)
@@ -328,7 +333,7 @@ func (a *app) boilerplate(ctx context.Context, o *instance.Instance, l store.Lib
 	return nil
 }
 
-func (a *app) libraryDelete() *cobra.Command {
+func (a libraries) remove() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a library with all its documents", Args: cobra.ExactArgs(1),
@@ -361,4 +366,39 @@ func (a *app) libraryDelete() *cobra.Command {
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
 	return c
+}
+
+func (a libraries) show(ctx context.Context, o *instance.Instance, id concordat.LibraryID) error {
+	l, err := o.Store.Catalogue.Library(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.print(o, l)
+}
+
+func (a libraries) print(o *instance.Instance, l store.Library) error {
+	if a.JSON {
+		return a.Line(view.OfLibrary(l))
+	}
+	extra := ""
+	if !l.Policy.Embargo.IsZero() {
+		extra += "  embargo until " + l.Policy.Embargo.Local().Format(time.DateOnly)
+	}
+	if !l.Policy.Expires.IsZero() {
+		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
+	}
+	if l.Policy.Central > 0 {
+		extra += fmt.Sprintf("  cluster policy version %d", l.Policy.Central)
+	}
+	if l.Policy.Template != "" {
+		extra += "  template " + l.Policy.Template
+	}
+	if l.Policy.Meaning == store.MeaningOff {
+		extra += "  not indexed by meaning"
+	}
+	if l.Policy.Forward != "" {
+		extra += "  asks partners about " + l.Policy.Forward
+	}
+	a.Say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
+	return nil
 }

@@ -17,11 +17,14 @@ import (
 	"concordat/cmd/cli"
 	"concordat/cmd/concordat/alerting"
 	"concordat/cmd/concordat/auditing"
+	"concordat/cmd/concordat/backups"
 	"concordat/cmd/concordat/clustering"
 	"concordat/cmd/concordat/deleting"
 	"concordat/cmd/concordat/federating"
 	"concordat/cmd/concordat/harvesting"
 	"concordat/cmd/concordat/keys"
+	"concordat/cmd/concordat/rechecking"
+	"concordat/cmd/concordat/reindexing"
 	"concordat/cmd/concordat/screening"
 	"concordat/cmd/concordat/sharing"
 	"concordat/cmd/concordat/signin"
@@ -75,18 +78,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some inputs unreadable (the rest 
 	f.StringVar(&a.Data, "data", "", "folder of the site (default: $CONCORDAT_DATA, otherwise the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not show progress")
+	on := &a.Site
 	root.AddCommand(
-		a.initCommand(), a.libraryCommand(), a.addCommand(), harvesting.Command(&a.Site), inboxCommand(a), a.checkCommand(), a.batchCommand(),
-		a.recheckCommand(),
-		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
-		keys.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site),
-		auditing.AuditCommand(&a.Site),
-		sharing.RevealCommand(&a.Site), alerting.AlertCommand(&a.Site), alerting.CaseCommand(&a.Site), federating.MirrorCommand(&a.Site),
-		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
-		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),
-		encoderCommand(a), a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),
+		a.initCommand(), libraries{on}.command(), a.addCommand(), harvesting.Command(on), inboxCommand(a), a.checkCommand(), a.batchCommand(),
+		rechecking.Command(on), a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), reindexing.Command(on), screening.Command(on),
+		keys.SiteCommand(on), federating.PeerCommand(on), federating.FederationCommand(on), auditing.AuditCommand(on),
+		sharing.RevealCommand(on), alerting.AlertCommand(on), alerting.CaseCommand(on), federating.MirrorCommand(on),
+		deleting.DeleteCommand(on), deleting.RetentionCommand(on), a.serveCommand(), a.statusCommand(),
+		backups.BackupCommand(on), backups.RestoreCommand(on), a.doctorCommand(), signin.LoginCommand(on), signin.LTICommand(on),
+		encoderCommand(a), a.configCommand(), a.versionCommand(), backups.StoreCommand(on), clustering.Command(on),
 	)
-	sharing.AnswerCommands(&a.Site, root)
+	sharing.AnswerCommands(on, root)
 	cli.Strict(root)
 	return root
 }

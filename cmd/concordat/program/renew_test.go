@@ -41,7 +41,7 @@ func reindexed(c *exec.Cmd) (renewLine, error) {
 	return last, nil
 }
 
-func reindexing(t *testing.T, data string) *exec.Cmd {
+func startReindex(t *testing.T, data string) *exec.Cmd {
 	t.Helper()
 	c := program(t, data, "reindex", "--json")
 	c.Env = append(c.Env, meant)
@@ -50,7 +50,7 @@ func reindexing(t *testing.T, data string) *exec.Cmd {
 
 func mustReindex(t *testing.T, data string) renewLine {
 	t.Helper()
-	line, err := reindexed(reindexing(t, data))
+	line, err := reindexed(startReindex(t, data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func content(t *testing.T, data string) (sentences int, texts concordat.TextStat
 // the reindex or the server that it needs, and waits until the reindex has failed.
 func begun(t *testing.T, data string) (stop func(how func(*os.Process)), made int) {
 	t.Helper()
-	c := reindexing(t, data)
+	c := startReindex(t, data)
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestReindexServed(t *testing.T) {
 	ctx, ended := context.WithCancel(t.Context())
 	var got renewLine
 	var failed error
-	second := reindexing(t, data)
+	second := startReindex(t, data)
 	go func() {
 		defer ended()
 		got, failed = reindexed(second)

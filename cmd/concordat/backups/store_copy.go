@@ -1,4 +1,4 @@
-package program
+package backups
 
 import (
 	"context"
@@ -18,7 +18,8 @@ import (
 // inFile is the name for a store in a file in the site's folder.
 const inFile = "file"
 
-func (a *app) storeCommand() *cobra.Command {
+func StoreCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
 	c := &cobra.Command{Use: "store", Short: "Inspect the site's store, and move it to another database", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var to string
@@ -59,7 +60,7 @@ changed.`,
 	return c
 }
 
-func (a *app) storeStatus(ctx context.Context, o *instance.Instance) error {
+func (a *commands) storeStatus(ctx context.Context, o *instance.Instance) error {
 	e, err := o.Store.Engine(ctx)
 	if err != nil {
 		return err
@@ -81,16 +82,16 @@ func (a *app) storeStatus(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// warnStore warns on stderr about problems with the store's setup.
-func (a *app) warnStore(ctx context.Context, o *instance.Instance) error {
+// WarnStore warns on stderr about problems with the store's setup.
+func WarnStore(ctx context.Context, t *cli.Terminal, o *instance.Instance) error {
 	e, err := o.Store.Engine(ctx)
 	for _, w := range e.Warnings {
-		fmt.Fprintf(a.Stderr, "store.url: %s\n", w)
+		fmt.Fprintf(t.Stderr, "store.url: %s\n", w)
 	}
 	return err
 }
 
-func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, filesOnly bool) (err error) {
+func (a *commands) copyStore(ctx context.Context, o *instance.Instance, to string, filesOnly bool) (err error) {
 	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
@@ -133,7 +134,7 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	return nil
 }
 
-func (a *app) copyTables(ctx context.Context, from, to *instance.Instance) error {
+func (a *commands) copyTables(ctx context.Context, from, to *instance.Instance) error {
 	var b cli.Bar
 	name := ""
 	done, err := from.Store.CopyTo(ctx, to.Store, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {

@@ -1,4 +1,4 @@
-package program
+package reindexing
 
 import (
 	"cmp"
@@ -14,11 +14,13 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cmd/cli"
+	"concordat/cmd/parallel"
 	"concordat/index"
 	"concordat/instance"
 )
 
-func (a *app) reindexCommand() *cobra.Command {
+func Command(s *cli.Site) *cobra.Command {
+	a := &commands{s}
 	var dryRun bool
 	c := &cobra.Command{
 		Use: "reindex", Short: "Recompute all fingerprints from the stored texts", Args: cobra.NoArgs,
@@ -54,7 +56,7 @@ and programs that make the same cells; otherwise, reindex names the nodes that d
 	return c
 }
 
-func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) error {
+func (a *commands) reindex(ctx context.Context, o *instance.Instance, dryRun bool) error {
 	if o.Clustered() {
 		return a.reindexNode(ctx, o, dryRun)
 	}
@@ -116,7 +118,7 @@ const (
 // rebuild writes a new index to replace the current one and returns its number of documents. It reads and fingerprints documents ahead on
 // all cores while it builds the index. It also updates the catalogue after each batch. If the reindex does not finish, some rows have the
 // new scheme too early. The only effect is that adding those documents again reads them again.
-func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
+func (a *commands) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
 	next := filepath.Join(o.Dir, instance.NewIndexName)
 	if err := os.RemoveAll(next); err != nil {
 		return 0, err
@@ -128,7 +130,8 @@ func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Sha
 	defer b.Done()
 	profiles := func(yield func([]*concordat.Profile, error) bool) {
 		docs := from.Documents(ctx)
-		for batch := range ahead(ctx, anew(all(docs)), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
+		profiled := func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }
+		for batch := range parallel.Ahead(ctx, anew(all(docs)), profiled) {
 			if batch.err == nil {
 				batch.err = instance.NoteProfiles(ctx, o.Store, batch.profiles)
 			}

@@ -1,4 +1,4 @@
-package program
+package backups
 
 import (
 	"context"
@@ -22,14 +22,15 @@ import (
 	"concordat/store"
 )
 
-// The file restoringName marks a folder into which a backup is being restored, and names the state in the backup. The store is renamed to
+// The file RestoringName marks a folder into which a backup is being restored, and names the state in the backup. The store is renamed to
 // its final name in the last step, so the folder is not a site before then.
 const (
-	restoringName  = "restoring"
+	RestoringName  = "restoring"
 	restoredSuffix = ".restored"
 )
 
-func (a *app) restoreCommand() *cobra.Command {
+func RestoreCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
 	var asNew bool
 	var to string
 	var open openFlags
@@ -61,7 +62,7 @@ federations, because two sites with one identity would contradict each other.`,
 	return c
 }
 
-func (a *app) restore(ctx context.Context, from, to string, asNew bool, open openFlags) error {
+func (a *commands) restore(ctx context.Context, from, to string, asNew bool, open openFlags) error {
 	if to != "" && to != inFile && !store.IsURL(to) {
 		return cli.Usagef("--store %s: must be file, or an address such as postgres://user@host/database", to)
 	}
@@ -107,7 +108,7 @@ func restorePlace(dir, state string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	marker := filepath.Join(dir, restoringName)
+	marker := filepath.Join(dir, RestoringName)
 	b, err := os.ReadFile(marker)
 	switch {
 	case err == nil && strings.TrimSpace(string(b)) == state:
@@ -131,7 +132,7 @@ func restorePlace(dir, state string) error {
 
 // restoring is a restore in progress.
 type restoring struct {
-	a     *app
+	a     *commands
 	b     *backup.Backup
 	dir   string
 	to    string // the location of the store; empty means as configured
@@ -242,7 +243,7 @@ func (r *restoring) settle(path string) error {
 	if err := os.Rename(filepath.Join(r.beside(), instance.ConfigName), filepath.Join(r.dir, instance.ConfigName)); err != nil {
 		return err
 	}
-	if err := errors.Join(os.RemoveAll(r.beside()), os.Remove(filepath.Join(r.dir, restoringName))); err != nil {
+	if err := errors.Join(os.RemoveAll(r.beside()), os.Remove(filepath.Join(r.dir, RestoringName))); err != nil {
 		return err
 	}
 	return syncFolder(r.dir)
@@ -329,10 +330,10 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
+func (a *commands) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 	m := &b.Manifest
 	var missing []string
-	for _, name := range secrets {
+	for _, name := range Secrets {
 		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) && !m.Keys {
 			missing = append(missing, name)
 		}

@@ -1,4 +1,4 @@
-package program
+package parallel
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	want := 0
-	for got := range ahead(t.Context(), ahead(t.Context(), numbers, double), double) {
+	for got := range Ahead(t.Context(), Ahead(t.Context(), numbers, double), double) {
 		if got != 4*want {
 			t.Fatalf("result %d is %d, want %d", want, got, 4*want)
 		}
@@ -33,7 +33,7 @@ func TestAhead(t *testing.T) {
 	if want != 500 || running.Load() != 0 {
 		t.Errorf("%d results, %d still at work", want, running.Load())
 	}
-	if got := slices.Collect(ahead(t.Context(), slices.Values([]int(nil)), double)); got != nil {
+	if got := slices.Collect(Ahead(t.Context(), slices.Values([]int(nil)), double)); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }
@@ -53,7 +53,7 @@ func TestAheadStops(t *testing.T) {
 		for i := 0; yield(i); i++ {
 		}
 	}
-	for x := range ahead(t.Context(), endless, wait) {
+	for x := range Ahead(t.Context(), endless, wait) {
 		if x != 0 {
 			t.Errorf("got %d first", x)
 		}
@@ -65,7 +65,7 @@ func TestAheadStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for range ahead(ctx, endless, wait) {
+	for range Ahead(ctx, endless, wait) {
 		n++
 		cancel()
 	}

@@ -1,4 +1,4 @@
-package program
+package parallel
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead yields the result of work for each element of in, in order. work runs ahead on all cores, with the same number of results
-// buffered. in is iterated in a separate goroutine. When the consumer stops, ahead cancels the context of work and returns after all
+// Ahead yields the result of work for each element of in, in order. work runs ahead on all cores, with the same number of results
+// buffered. in is iterated in a separate goroutine. When the consumer stops, Ahead cancels the context of work and returns after all
 // calls of work have returned.
-func ahead[In, Out any](ctx context.Context, in iter.Seq[In], work func(context.Context, In) Out) iter.Seq[Out] {
+func Ahead[In, Out any](ctx context.Context, in iter.Seq[In], work func(context.Context, In) Out) iter.Seq[Out] {
 	return func(yield func(Out) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		cores := runtime.GOMAXPROCS(0)

@@ -1,4 +1,4 @@
-package program
+package reindexing
 
 import (
 	"concordat/cmd/concordat/clustering"
@@ -21,7 +21,7 @@ import (
 
 // reindexNode recomputes the copies on this machine. While no node runs, the first machine also changes the cluster's scheme; the other
 // machines follow before they restart.
-func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
+func (a *commands) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
 	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Site.Scheme()
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
@@ -60,7 +60,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 	})
 }
 
-func (a *app) reindexCopies(ctx context.Context, o *instance.Instance, dir string) (documents int, err error) {
+func (a *commands) reindexCopies(ctx context.Context, o *instance.Instance, dir string) (documents int, err error) {
 	b := a.Progress(-1, "reindexing")
 	defer b.Done()
 	for _, id := range cluster.Copies(dir) {

@@ -1,4 +1,4 @@
-package program
+package rechecking
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"concordat/view"
 )
 
-func (a *app) recheckCommand() *cobra.Command {
+func Command(s *cli.Site) *cobra.Command {
+	a := &commands{s}
 	c := &cobra.Command{Use: "recheck", Short: "Repeat checks and batches on a schedule", Args: cobra.NoArgs,
 		Long: `A check or batch can be repeated every few days, or once on a date, against the libraries as they are then.
 concordat serve repeats it and names new sources.`,
@@ -67,7 +68,7 @@ func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, 
 	return "", err
 }
 
-func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, every int, on string) error {
+func (a *commands) setRecheck(ctx context.Context, o *instance.Instance, id string, every int, on string) error {
 	kind, err := recheckKind(ctx, o, id)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func everyDays(n int) string {
 	return fmt.Sprintf("every %d days", n)
 }
 
-func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
+func (a *commands) listRechecks(ctx context.Context, o *instance.Instance) error {
 	all, err := o.Store.Alerts.Rechecks(ctx)
 	if err != nil {
 		return err

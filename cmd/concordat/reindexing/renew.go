@@ -1,4 +1,4 @@
-package program
+package reindexing
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cmd/parallel"
 	"concordat/index"
 	"concordat/instance"
 	"concordat/store"
@@ -65,7 +66,7 @@ func endReindex(ctx context.Context, o *instance.Instance) error {
 
 // renewing is a reindex while a process serves the site.
 type renewing struct {
-	a      *app
+	a      *commands
 	o      *instance.Instance
 	to     cluster.Renewer
 	all    int      // total number of documents
@@ -76,7 +77,7 @@ type renewing struct {
 }
 
 // renew replaces the documents in the serving process's index, or in its own if that process has ended.
-func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) error {
+func (a *commands) renew(ctx context.Context, o *instance.Instance, dryRun bool) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {
 		return fmt.Errorf("this index cannot be recomputed in place: %w", concordat.ErrInvalid)
@@ -134,7 +135,7 @@ func (r *renewing) run(ctx context.Context, docs iter.Seq2[instance.UnfitDocumen
 	stopped := func(err error) error {
 		return fmt.Errorf("stopped after recomputing %d documents; repeat the command to continue: %w", r.made, err)
 	}
-	for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, r.o, b) }) {
+	for batch := range parallel.Ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, r.o, b) }) {
 		if batch.err == nil {
 			batch.err = r.put(ctx, &batch)
 		}

@@ -1,4 +1,4 @@
-package program
+package backups
 
 import (
 	"context"
@@ -19,7 +19,8 @@ import (
 	"concordat/store"
 )
 
-func (a *app) backupCommand() *cobra.Command {
+func BackupCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
 	var f backupFlags
 	c := &cobra.Command{
 		Use: "backup DIR", Short: "Back up the site, even while the server is running", Args: cobra.ExactArgs(1),
@@ -71,7 +72,7 @@ also opens every file and compares its contents.`,
 	return c
 }
 
-func (a *app) tellBackup(dir string, m *backup.Manifest) error {
+func (a *commands) tellBackup(dir string, m *backup.Manifest) error {
 	if a.JSON {
 		return a.Line(m)
 	}
@@ -113,10 +114,10 @@ func shortened(recipients []string) []string {
 // The files of a backup other than the site's state, some of them secret.
 var (
 	backedUp = []string{instance.ConfigName}
-	secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
+	Secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
 )
 
-func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
+func (a *commands) backup(ctx context.Context, dir string, f backupFlags) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func backupPlace(dir string) error {
 	return nil
 }
 
-func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, f backupFlags) (m *backup.Manifest, err error) {
+func (a *commands) makeBackup(ctx context.Context, o *instance.Instance, dir string, f backupFlags) (m *backup.Manifest, err error) {
 	enc, err := a.encryption(ctx, o, f)
 	if err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 	}
 	names := backedUp
 	if !withoutKeys {
-		names = append(names[:len(names):len(names)], secrets...)
+		names = append(names[:len(names):len(names)], Secrets...)
 	}
 	for _, name := range names {
 		if _, err := make.AddFile(filepath.Join(o.Dir, name), name); err != nil {
@@ -243,7 +244,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 }
 
 // backupNeeds returns the maximum number of bytes that a new backup will write, and fails if the disk has too little space.
-func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
+func (a *commands) backupNeeds(from, dir string, stages bool) (int64, error) {
 	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

@@ -1,4 +1,4 @@
-package program
+package backups
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type backupFlags struct {
 }
 
 // encryption returns the encryption of a backup, or nil if it is not encrypted.
-func (a *app) encryption(ctx context.Context, o *instance.Instance, f backupFlags) (*backup.Encrypt, error) {
+func (a *commands) encryption(ctx context.Context, o *instance.Instance, f backupFlags) (*backup.Encrypt, error) {
 	ways := 0
 	for _, given := range []bool{f.plain, len(f.recipients) > 0, f.passphrase || f.passphraseFile != ""} {
 		if given {
@@ -125,7 +125,7 @@ func (f openFlags) given() bool {
 }
 
 // unlock opens an encrypted backup for reading.
-func (a *app) unlock(b *backup.Backup, f openFlags) error {
+func (a *commands) unlock(b *backup.Backup, f openFlags) error {
 	if b.Unlocked() {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (a *app) unlock(b *backup.Backup, f openFlags) error {
 	return err
 }
 
-func (a *app) verifyBackup(ctx context.Context, dir string, f openFlags) error {
+func (a *commands) verifyBackup(ctx context.Context, dir string, f openFlags) error {
 	b, err := backup.Open(dir)
 	if err != nil {
 		return err
