@@ -10,7 +10,7 @@ import (
 // Board returns the summary of a report for a committee, on two pages. It appears only in print, before the rest of the report.
 func Board(r *report.Report) template.HTML {
 	var b bytes.Buffer
-	d := &doc{page: newPage(&b), r: r, in: r.Language}
+	d := &doc{prose: prose{newPage(&b), r.Language}, r: r}
 	writeBoard(d)
 	_ = d.w.Flush() // writing to a buffer cannot fail
 	return template.HTML(b.String())

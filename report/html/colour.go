@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"concordat"
+	"concordat/report"
 )
 
 // colours is the number of sources with a distinct colour and pattern; all further sources share one. Letters distinguish all sources.
@@ -17,9 +18,16 @@ func soClass(slot int) string {
 	return fmt.Sprintf(" so so%d", slot)
 }
 
+// colouring gives the sources of a report their colours and letters.
+type colouring struct {
+	r    *report.Report
+	rank map[concordat.Ref]int // rank of each source in r.Sources
+	slot map[concordat.Ref]int // colour of each source, from 1; see colours
+}
+
 // first returns the source that determines a passage's colour: the closest one that counts.
-func (d *doc) first(i int) (concordat.Ref, bool) {
-	e := d.r.Evidence[i]
+func (c colouring) first(i int) (concordat.Ref, bool) {
+	e := c.r.Evidence[i]
 	if e.Excluded != "" {
 		return concordat.Ref{}, false
 	}
@@ -31,22 +39,23 @@ func (d *doc) first(i int) (concordat.Ref, bool) {
 	return concordat.Ref{}, false
 }
 
-// coloured returns the classes of passage i, preceded by a space.
-func (d *doc) coloured(i int) string {
+// coloured returns the classes of passage i, preceded by a space. If only is not 0, passages that the source with this ordinal does not
+// contain are dimmed.
+func (c colouring) coloured(i, only int) string {
 	out := ""
-	if ref, ok := d.first(i); ok {
-		out = soClass(d.slot[ref])
+	if ref, ok := c.first(i); ok {
+		out = soClass(c.slot[ref])
 	}
-	if d.links.Only > 0 && !d.holds(i, d.links.Only) {
+	if only > 0 && !c.holds(i, only) {
 		out += " dim"
 	}
 	return out
 }
 
 // holds reports whether the source with the given ordinal contains passage i.
-func (d *doc) holds(i, ordinal int) bool {
-	for _, s := range d.r.Evidence[i].Sources {
-		if k, ok := d.rank[s.Ref]; ok && d.r.Sources[k].Ordinal == ordinal {
+func (c colouring) holds(i, ordinal int) bool {
+	for _, s := range c.r.Evidence[i].Sources {
+		if k, ok := c.rank[s.Ref]; ok && c.r.Sources[k].Ordinal == ordinal {
 			return true
 		}
 	}
@@ -54,31 +63,32 @@ func (d *doc) holds(i, ordinal int) bool {
 }
 
 // colour returns the fill class of passage i in a map, or "" if the class of its kind applies.
-func (d *doc) colour(i int) string {
-	if ref, ok := d.first(i); ok && d.slot[ref] > 0 {
-		return fmt.Sprintf("so%d", d.slot[ref])
+func (c colouring) colour(i int) string {
+	if ref, ok := c.first(i); ok && c.slot[ref] > 0 {
+		return fmt.Sprintf("so%d", c.slot[ref])
 	}
 	return ""
 }
 
 // letter returns the letter of the source that determines the colour of passage i, or "" if none counts.
-func (d *doc) letter(i int) string {
-	if ref, ok := d.first(i); ok {
-		return letterOf(d, ref)
+func (c colouring) letter(i int) string {
+	if ref, ok := c.first(i); ok {
+		return c.letterOf(ref)
 	}
 	return ""
 }
 
-func letterOf(d *doc, ref concordat.Ref) string {
-	if k, ok := d.rank[ref]; ok {
-		return d.r.Sources[k].Letter()
+// letterOf returns the letter of a source.
+func (c colouring) letterOf(ref concordat.Ref) string {
+	if k, ok := c.rank[ref]; ok {
+		return c.r.Sources[k].Letter()
 	}
 	return ""
 }
 
 // chip writes the letter of a source in its colour.
 func (d *doc) chip(ref concordat.Ref) {
-	d.raw(`<span class="sq`, soClass(d.slot[ref]), `">`, letterOf(d, ref), `</span>`)
+	d.raw(`<span class="sq`, soClass(d.hues.slot[ref]), `">`, d.hues.letterOf(ref), `</span>`)
 }
 
 // drawn lists the fills of a map in drawing order, strongest last.

@@ -83,7 +83,7 @@ func (v *View) Compare(s int, o CompareOptions, l Links) Comparison {
 
 // placeClass returns the style and colour classes of a place.
 func placeClass(d *doc, p pairing) string {
-	slot := d.slot[p.source.Ref]
+	slot := d.hues.slot[p.source.Ref]
 	if d.placed {
 		if slot = (p.number-1)%colours + 1; p.source.Excluded != "" {
 			slot = 0

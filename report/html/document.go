@@ -14,7 +14,7 @@ func (d *doc) document() {
 	d.raw("<h2>")
 	d.say("The text")
 	d.raw("</h2>")
-	d.legend()
+	overview{d.prose, d.r, false}.legend()
 	if strings.TrimSpace(d.full) == "" {
 		d.note("The document contains no text.")
 		return
@@ -118,7 +118,7 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	e := ev[m.evidence]
 	end := min(e.Span.End, p.End)
 	c := class(e.Kind, e.Excluded)
-	m.raw(`<mark class="m k-`, c, m.coloured(m.evidence), `" data-e="`, m.r.Number(m.evidence), `">`)
+	m.raw(`<mark class="m k-`, c, m.hues.coloured(m.evidence, m.links.Only), `" data-e="`, m.r.Number(m.evidence), `">`)
 	m.number(m.evidence, c, m.numbered <= m.evidence)
 	m.numbered = m.evidence + 1
 	for at := s.Start; at < end; {
@@ -159,7 +159,7 @@ func (d *doc) number(i int, class string, begins bool) {
 	} else {
 		d.raw(` tabindex="-1" aria-hidden="true"`)
 	}
-	if letter := d.letter(i); letter != "" {
+	if letter := d.hues.letter(i); letter != "" {
 		d.raw(` data-l="`, letter, `"`)
 	}
 	d.raw(">", d.r.Number(i), "&nbsp;", sign(class), "</a>")

@@ -239,7 +239,7 @@ func flagStrip(d *doc) {
 	var b strings.Builder
 	last := -1.0
 	for _, m := range d.marksOfFlags {
-		x, w := d.x(m.Start), max(d.x(m.End)-d.x(m.Start), 2)
+		x, w := d.axis.x(m.Start), max(d.axis.x(m.End)-d.axis.x(m.Start), 2)
 		if !report.IsDisguise(m.code) || x+w < last+0.5 {
 			continue
 		}

@@ -74,7 +74,7 @@ func (v *View) Leaf(p Leaf, l Links) template.HTML {
 func writeLeafMark(d *doc, m LeafMark, labels *[]LeafBox) {
 	e := d.r.Evidence[m.Passage]
 	c, number := class(e.Kind, e.Excluded), d.r.Number(m.Passage)
-	d.raw(`<a class="m k-`, c, d.coloured(m.Passage), `" data-e="`, number, `"`)
+	d.raw(`<a class="m k-`, c, d.hues.coloured(m.Passage, d.links.Only), `" data-e="`, number, `"`)
 	d.attr("href", d.links.passage(m.Passage))
 	if m.Begins {
 		d.raw(` id="m`, number, `"`)
@@ -147,7 +147,7 @@ func writeLeafFlags(d *doc, flags []LeafFlag) {
 // leafNumber returns the label of a passage on a page: its number, the sign for its kind and the letter of its source.
 func leafNumber(d *doc, passage int) string {
 	e := d.r.Evidence[passage]
-	return strings.TrimSpace(d.r.Number(passage) + " " + sign(class(e.Kind, e.Excluded)) + " " + d.letter(passage))
+	return strings.TrimSpace(d.r.Number(passage) + " " + sign(class(e.Kind, e.Excluded)) + " " + d.hues.letter(passage))
 }
 
 const (

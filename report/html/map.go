@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/report"
 )
 
 // patterns are the textures for kinds, so that colour is never the only cue. The bar and the map use them. A page defines them only once
@@ -88,12 +87,15 @@ func level(class string) int {
 	return 9
 }
 
-// x returns the position of a byte in a strip of width 1000.
-func (d *doc) x(at int) float64 {
-	if len(d.full) == 0 {
+// axis places the bytes of a text of this length along a strip of width 1000.
+type axis int
+
+// x returns the position of a byte in the strip.
+func (a axis) x(at int) float64 {
+	if a == 0 {
 		return 0
 	}
-	return 1000 * float64(at) / float64(len(d.full))
+	return 1000 * float64(at) / float64(a)
 }
 
 // mapStrip draws the whole text as a strip with every passage at its position.
@@ -115,7 +117,7 @@ func (d *doc) mapStrip() {
 			d.block(e.Span, class(e.Kind, e.Excluded), "")
 		}
 		for ; len(covered) > 0 && covered[0].Start < e.Span.End; covered = covered[1:] {
-			d.block(covered[0].Span, class(covered[0].Kind, ""), d.colour(i))
+			d.block(covered[0].Span, class(covered[0].Kind, ""), d.hues.colour(i))
 		}
 		d.raw("</a>")
 	}
@@ -135,7 +137,7 @@ func (d *doc) mapStrip() {
 func (d *doc) block(s concordat.Span, kind, colour string) {
 	h := level(kind)
 	d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/>`,
-		cmp.Or(colour, kind), d.x(s.Start), 30-h, max(d.x(s.End)-d.x(s.Start), 1.2), h))
+		cmp.Or(colour, kind), d.axis.x(s.Start), 30-h, max(d.axis.x(s.End)-d.axis.x(s.Start), 1.2), h))
 }
 
 // skipStrip marks text that was not compared, as one path along the bottom of the map.
@@ -143,7 +145,7 @@ func (d *doc) skipStrip() {
 	var b strings.Builder
 	last := -1.0
 	for _, s := range d.r.Skipped {
-		x, w := d.x(s.Span.Start), d.x(s.Span.End)-d.x(s.Span.Start)
+		x, w := d.axis.x(s.Span.Start), d.axis.x(s.Span.End)-d.axis.x(s.Span.Start)
 		if x+w < last+0.2 { // it would not be visible next to its neighbour
 			continue
 		}
@@ -157,47 +159,11 @@ func (d *doc) skipStrip() {
 	}
 }
 
-func (d *doc) legend() {
-	d.raw(`<ul class="legend"`)
-	d.attr("aria-label", d.in.Say("Signs"))
-	d.raw(">")
-	for _, k := range d.in.Kinds() {
-		d.raw(`<li><span class="key k-`, k.Code, `">`, sign(k.Code), `</span> `)
-		d.say("%s: %s", k.Name, k.Words)
-		d.raw(`</li>`)
-	}
-	if len(d.r.Leads) > 0 {
-		d.raw(`<li><span class="key k-lead">`, leadSign, `</span> `)
-		d.say("lead: seems to say the same thing in other words; not evidence")
-		d.raw("</li>")
-	}
-	if report.Disguises(d.r.Flags) > 0 {
-		d.raw(`<li><span class="key k-flag">`, flagSign, `</span> `)
-		d.say("flag: may hide something from a check or from a reader")
-		d.raw("</li>")
-	}
-	d.raw(`<li><span class="key k-out">`, sign("out"), `</span> `)
-	d.say("found, but excluded by a rule")
-	d.raw("</li>")
-	d.raw(`<li><span class="key k-skip"></span> `)
-	d.say("not compared")
-	d.raw(`</li></ul><p class="note">`)
-	d.say("How close the wording is, in four steps: ")
-	for i, k := range d.in.Steps() {
-		if i > 0 {
-			d.say("; ")
-		}
-		d.say("%s: %s", k.Name, k.Words)
-	}
-	d.say(". The similarity of a single sentence is known only to about a tenth, so no percentage is given.")
-	d.raw("</p>")
-}
-
 // label describes a passage in words for people who cannot see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
 	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.EvidenceKind(e), d.in.Plural(len(e.Sources), "source", "sources"))
-	if letter := d.letter(i); letter != "" {
+	if letter := d.hues.letter(i); letter != "" {
 		s += d.in.Say(", source %s", letter)
 	}
 	if e.Excluded != "" {

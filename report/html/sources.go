@@ -138,14 +138,14 @@ func (d *doc) strip(s report.RankedSource) {
 	var b strings.Builder
 	last := -1.0
 	for _, span := range s.Held {
-		x, w := d.x(span.Start), max(d.x(span.End)-d.x(span.Start), 3)
+		x, w := d.axis.x(span.Start), max(d.axis.x(span.End)-d.axis.x(span.Start), 3)
 		if x+w < last+1 {
 			continue
 		}
 		fmt.Fprintf(&b, "M%.0f 0h%.0fv8h-%.0fz", x, w, w)
 		last = x + w
 	}
-	d.raw(`<svg class="strip`, soClass(d.slot[s.Ref]), `" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
+	d.raw(`<svg class="strip`, soClass(d.hues.slot[s.Ref]), `" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
 }
 
 func (d *doc) passageLinks(evidence []int) {

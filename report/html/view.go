@@ -195,8 +195,7 @@ func (v *View) part(l Links, write func(d *doc)) template.HTML {
 // Result returns the scores and the sections, for a page that also has the Map and the Flags.
 func (v *View) Result(l Links) template.HTML {
 	return v.part(l, func(d *doc) {
-		d.textured, d.apart = true, true
-		d.result()
+		overview{d.prose, d.r, true}.result(nil)
 	})
 }
 
@@ -209,13 +208,19 @@ func (v *View) Flags(l Links) template.HTML {
 }
 
 // Legend explains the signs of the kinds of passages.
-func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }
+func (v *View) Legend() template.HTML {
+	return v.part(Links{}, func(d *doc) { overview{d.prose, d.r, true}.legend() })
+}
 
 // Coverage returns a plain account of what was and was not checked.
-func (v *View) Coverage() template.HTML { return v.part(Links{}, (*doc).coverage) }
+func (v *View) Coverage() template.HTML {
+	return v.part(Links{}, func(d *doc) { basis{d.prose, d.r, d.count}.coverage() })
+}
 
 // Method describes how the report was made, with its rules.
-func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
+func (v *View) Method() template.HTML {
+	return v.part(Links{}, func(d *doc) { basis{d.prose, d.r, d.count}.method() })
+}
 
 // Short returns the findings about short texts, or nothing if they were not requested.
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
@@ -301,7 +306,7 @@ func (d *doc) smallMap() {
 	last := map[string]float64{}
 	add := func(s concordat.Span, kind, colour string) {
 		class := cmp.Or(colour, kind)
-		x, w := d.x(s.Start), max(d.x(s.End)-d.x(s.Start), 1.2)
+		x, w := d.axis.x(s.Start), max(d.axis.x(s.End)-d.axis.x(s.Start), 1.2)
 		if by[class] == nil {
 			by[class] = &strings.Builder{}
 		} else if x+w < last[class]+0.3 { // it would not be visible next to its neighbour
@@ -318,7 +323,7 @@ func (d *doc) smallMap() {
 	covered := d.r.Covered
 	for i, e := range d.r.Evidence {
 		for ; len(covered) > 0 && covered[0].Start < e.Span.End; covered = covered[1:] {
-			add(covered[0].Span, class(covered[0].Kind, ""), d.colour(i))
+			add(covered[0].Span, class(covered[0].Kind, ""), d.hues.colour(i))
 		}
 	}
 	for _, l := range d.leadMarks {
@@ -337,10 +342,10 @@ func (d *doc) smallMap() {
 // mapLinks overlays a small map with links, each to the passages that begin in its cell.
 func (d *doc) mapLinks() {
 	for i := 0; i < len(d.r.Evidence); {
-		cell := int(d.x(d.r.Evidence[i].Span.Start)) * mapCells / 1000
+		cell := int(d.axis.x(d.r.Evidence[i].Span.Start)) * mapCells / 1000
 		j, end := i, 0.0
-		for ; j < len(d.r.Evidence) && int(d.x(d.r.Evidence[j].Span.Start))*mapCells/1000 == cell; j++ {
-			end = d.x(d.r.Evidence[j].Span.End)
+		for ; j < len(d.r.Evidence) && int(d.axis.x(d.r.Evidence[j].Span.Start))*mapCells/1000 == cell; j++ {
+			end = d.axis.x(d.r.Evidence[j].Span.End)
 		}
 		d.raw("<a")
 		d.attr("href", d.mark(i))
@@ -350,7 +355,7 @@ func (d *doc) mapLinks() {
 		} else {
 			d.say("Passages %s to %s", d.r.Number(i), d.r.Number(j-1))
 		}
-		at := d.x(d.r.Evidence[i].Span.Start)
+		at := d.axis.x(d.r.Evidence[i].Span.Start)
 		d.raw(fmt.Sprintf(`</title><rect class="cell" x="%.1f" y="0" width="%.1f" height="34"/></a>`, at, max(end-at, 3)))
 		i = j
 	}
