@@ -36,56 +36,56 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 			return err
 		}
 	}
-	count := NewCounter(r.Submission.Text)
+	in := newWriting(r)
 	c := NewCSV(w, csvColumns...)
 	for i, e := range r.Evidence {
 		for _, s := range e.Sources {
-			c.Row(r.csvRow(count, i, e, s)...)
+			c.Row(in.sourceRow(i, e, s)...)
 		}
 	}
 	for _, l := range r.Leads {
 		if r.ShowsLead(l) {
-			c.Row(r.csvLead(count, l)...)
+			c.Row(in.leadRow(l)...)
 		}
 	}
 	return c.End()
 }
 
-// csvLead returns the row of a lead. A lead is not a passage and is never counted as one. The last columns contain the decision about it.
-func (r *Report) csvLead(count *Counter, l RuledLead) []string {
-	here, characters, similarity := count.Points(l.Span), 0, 0.0
+// leadRow returns the row of a lead. A lead is not a passage and is never counted as one. The last columns contain the decision about it.
+func (w writing) leadRow(l RuledLead) []string {
+	here, characters, similarity := w.count.Points(l.Span), 0, 0.0
 	for _, p := range l.Pairs {
-		characters += count.Characters(p.Span)
+		characters += w.count.Characters(p.Span)
 		similarity += p.Similarity / float64(len(l.Pairs))
 	}
 	row := []string{
 		l.Number, strconv.Itoa(here.Start), strconv.Itoa(here.End), string(concordat.KindLead), yes(false), string(concordat.KindLead), "",
 		string(l.Source.Site), string(l.Source.Library), string(l.Source.Document), l.Title,
 		strconv.Itoa(l.SourcePoints.Start), strconv.Itoa(l.SourcePoints.End), string(l.Kind), "",
-		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
-		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
+		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(w.r.Submission.Text), l.Text,
+		strconv.Itoa(characters), "", "", "", "", "", "", w.r.Place(l.Source), "",
 	}
 	own := ""
 	if l.Own != nil {
 		own = l.Own.By
 	}
-	return append(append(row, r.csvReview()...), string(l.State), r.Names.Person(l.Ruling.By), l.Ruling.Comment,
+	return append(append(row, w.decisions()...), string(l.State), w.r.Names.Person(l.Ruling.By), l.Ruling.Comment,
 		"", "", "", "", "", "", own, "", "")
 }
 
-func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
-	here := count.Points(s.Here)
+func (w writing) sourceRow(i int, e concordat.Evidence, s concordat.Source) []string {
+	here := w.count.Points(s.Here)
 	section, from, to := "", "", ""
-	if e.Section >= 0 && e.Section < len(r.Sections) {
-		section = r.Sections[e.Section].Name
+	if e.Section >= 0 && e.Section < len(w.r.Sections) {
+		section = w.r.Sections[e.Section].Name
 	}
 	if s.Points.Len() > 0 {
 		from, to = strconv.Itoa(s.Points.Start), strconv.Itoa(s.Points.End)
 	}
 	var wording, shared []string
 	for _, p := range s.Parts {
-		if w := SharedWords(r.Submission.Text, p); w != "" {
-			shared = append(shared, w)
+		if words := SharedWords(w.r.Submission.Text, p); words != "" {
+			shared = append(shared, words)
 		}
 		if p.Text != "" {
 			wording = append(wording, p.Text)
@@ -96,15 +96,15 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		documents = strconv.Itoa(n)
 	}
 	row := []string{
-		r.Number(i), strconv.Itoa(here.Start), strconv.Itoa(here.End), string(e.Kind),
+		w.r.Number(i), strconv.Itoa(here.Start), strconv.Itoa(here.End), string(e.Kind),
 		yes(s.Excluded == ""), string(s.Excluded), section,
 		string(s.Site), string(s.Library), string(s.Document), s.Title, from, to,
 		string(s.Kind), English.ClosenessOf(s.Kind, s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
-		s.Here.In(r.Submission.Text), strings.Join(wording, "\n[…]\n"),
+		s.Here.In(w.r.Submission.Text), strings.Join(wording, "\n[…]\n"),
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, string(s.Date), string(s.By), yes(s.Oldest), yes(s.Later),
-		r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),
+		w.r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),
 	}
-	return slices.Concat(row, r.csvReview(), []string{"", "", ""}, csvShare(r, s.Ref), csvWork(r, s.Ref),
+	return slices.Concat(row, w.decisions(), []string{"", "", ""}, csvShare(w.r, s.Ref), csvWork(w.r, s.Ref),
 		[]string{csvKinds(e.Kinds), csvKinds(s.Kinds)})
 }
 
@@ -151,18 +151,18 @@ func csvShare(r *Report, ref concordat.Ref) []string {
 	return []string{number(r.Sources[i].Share), number(b.Low), number(b.High)}
 }
 
-// csvReview returns people's decisions about the report, which are the same on every row: the verdict, its author, the person who signed
+// decisions returns people's decisions about the report, which are the same on every row: the verdict, its author, the person who signed
 // it off, and whether the rules have changed since. Without a verdict, all cells are empty.
-func (r *Report) csvReview() []string {
-	v := r.Review
+func (w writing) decisions() []string {
+	v := w.r.Review
 	if v == nil {
 		return []string{"", "", "", ""}
 	}
 	var signed []string
 	for _, s := range v.Signed {
-		signed = append(signed, r.Names.Person(s.By))
+		signed = append(signed, w.r.Names.Person(s.By))
 	}
-	return []string{v.Verdict, r.Names.Person(v.By), strings.Join(signed, "; "), yes(v.Stale)}
+	return []string{v.Verdict, w.r.Names.Person(v.By), strings.Join(signed, "; "), yes(v.Stale)}
 }
 
 func yes(b bool) string {

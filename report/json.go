@@ -274,29 +274,38 @@ func WriteJSON(w io.Writer, r *Report) error {
 // MarshalJSON returns the output of WriteJSON on one line.
 func (r Report) MarshalJSON() ([]byte, error) { return json.Marshal(asJSON(&r)) }
 
+// writing is a report that is written for programs, as JSON or as a table. Positions in it are code points.
+type writing struct {
+	r     *Report
+	count *Counter
+}
+
+func newWriting(r *Report) writing { return writing{r, NewCounter(r.Submission.Text)} }
+
 func asJSON(r *Report) *jsonReport {
-	count := NewCounter(r.Submission.Text)
+	in := newWriting(r)
+	count := in.count
 	j := &jsonReport{
 		Version: FormatVersion, Task: r.Task, Scheme: r.Scheme, Made: r.Made, Threshold: r.Threshold,
-		Reached: r.Reached(), Scores: r.jsonScores(), Language: r.Language.Tag(), Headline: r.Headline(), Statement: r.Statement(),
-		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: r.shownRules(count),
+		Reached: r.Reached(), Scores: in.scores(), Language: r.Language.Tag(), Headline: r.Headline(), Statement: r.Statement(),
+		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: in.rules(),
 		Groups: []jsonGroup{}, Evidence: []jsonEvidence{}, Sources: []jsonRanked{}, Sections: []jsonSection{}, Skipped: []jsonSkipped{},
 		Flags: []jsonFlag{}, Consulted: []jsonConsulted{}, Signatures: append([]Signature{}, r.Signatures...),
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated, Authors: jsonCreators(r.Authors)},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{},
-		Leads: r.jsonLeads(count, r.LeadFilter), LeadFilter: r.jsonLeadFilter(), LeadSearch: r.LeadSearch,
-		PartnerLeads: r.jsonPartnerLeads(count),
-		Legend:       r.jsonLegend(),
+		Short: in.short(), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{},
+		Leads: in.leads(r.LeadFilter), LeadFilter: in.leadFilter(), LeadSearch: r.LeadSearch,
+		PartnerLeads: in.partnerLeads(),
+		Legend:       in.legend(),
 		Conclusion:   r.Conclusion(),
 	}
-	j.Coverage, j.Compared, j.Review, j.Later = j.Scores.Covered, r.Account, r.jsonReview(), r.jsonLater()
+	j.Coverage, j.Compared, j.Review, j.Later = j.Scores.Covered, r.Account, in.review(), in.later()
 	for _, g := range r.Groups {
 		j.Groups = append(j.Groups, jsonGroup{g.Group, GroupTitle(r.Language, g.Group), g.Passages, round(g.Share), g.Counts})
 	}
 	for i := range r.Evidence {
-		j.Evidence = append(j.Evidence, r.jsonEvidence(count, i))
+		j.Evidence = append(j.Evidence, in.evidence(i))
 	}
 	for _, s := range r.Sources {
 		held := make([]concordat.Span, len(s.Held))
@@ -348,7 +357,7 @@ func asJSON(r *Report) *jsonReport {
 		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered, c.Empty,
 			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err, partnerLine(c)})
 	}
-	r.addPartners(j, count)
+	in.addPartners(j)
 	return j
 }
 
@@ -359,8 +368,8 @@ func rounded(x float64) *float64 {
 	return &x
 }
 
-func (r *Report) jsonScores() jsonScores {
-	s := r.Scores
+func (w writing) scores() jsonScores {
+	s := w.r.Scores
 	j := jsonScores{Characters: s.Characters, Checked: s.Checked, Countable: s.Countable, Words: s.Words, TooShort: s.TooShort()}
 	if !s.Measured() {
 		return j
@@ -379,18 +388,18 @@ func (r *Report) jsonScores() jsonScores {
 	return j
 }
 
-func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
-	e := r.Evidence[i]
-	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
+func (w writing) evidence(i int) jsonEvidence {
+	e := w.r.Evidence[i]
+	j := jsonEvidence{Number: w.r.Number(i), Span: w.count.Points(e.Span), Text: e.Span.In(w.r.Submission.Text), Kind: e.Kind,
 		Kinds:      several(e.Kinds),
 		Characters: e.Characters, Cited: e.Cited, Group: e.Group, Excluded: e.Excluded, Why: e.Why}
-	if e.Section >= 0 && e.Section < len(r.Sections) {
-		j.Section = r.Sections[e.Section].Name
+	if e.Section >= 0 && e.Section < len(w.r.Sections) {
+		j.Section = w.r.Sections[e.Section].Name
 	}
 	for _, s := range e.Sources {
-		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
+		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: w.count.Points(s.Here),
 			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Kinds: several(s.Kinds), Similarity: round(s.Similarity),
-			Closeness: r.Language.ClosenessOf(s.Kind, s.Similarity), jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
+			Closeness: w.r.Language.ClosenessOf(s.Kind, s.Similarity), jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
 		x.Documents = s.Documents()
 		var texts []string
 		for _, p := range s.Parts {
@@ -398,12 +407,12 @@ func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
 				texts = append(texts, p.Text)
 			}
 			if len(s.Parts) > 1 {
-				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text,
-					SharedWords(r.Submission.Text, p)})
+				x.Parts = append(x.Parts, jsonPart{w.count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text,
+					SharedWords(w.r.Submission.Text, p)})
 			}
 		}
 		x.Text = strings.Join(texts, "\n[…]\n")
-		x.Shared = r.sharedOf(s.Parts)
+		x.Shared = w.sharedOf(s.Parts)
 		j.Sources = append(j.Sources, x)
 	}
 	return j
@@ -425,9 +434,9 @@ func points(known concordat.Span) *concordat.Span {
 	return &known
 }
 
-// shownRules returns the rules in a report's JSON form, with the threshold for common wording made explicit.
-func (r *Report) shownRules(count *Counter) Rules {
-	out := r.Rules.place(func(s concordat.Span) concordat.Span { return count.Points(clip(r.Submission.Text, s)) })
+// rules returns the rules in a report's JSON form, with the threshold for common wording made explicit.
+func (w writing) rules() Rules {
+	out := w.r.Rules.place(func(s concordat.Span) concordat.Span { return w.count.Points(clip(w.r.Submission.Text, s)) })
 	out.CommonAbove = cmp.Or(out.CommonAbove, DefaultCommonAbove)
 	return out
 }
@@ -440,8 +449,8 @@ func ageJSON(a concordat.Age) jsonAge {
 	return j
 }
 
-func (r *Report) jsonShort(count *Counter) *jsonShort {
-	s := r.Short
+func (w writing) short() *jsonShort {
+	s := w.r.Short
 	if s == nil {
 		return nil
 	}
@@ -453,20 +462,20 @@ func (r *Report) jsonShort(count *Counter) *jsonShort {
 	for _, p := range s.Pieces {
 		x := jsonShortPiece{Text: p.Text, Excluded: p.Excluded}
 		if p.Span.Len() > 0 {
-			at := count.Points(clip(r.Submission.Text, p.Span))
+			at := w.count.Points(clip(w.r.Submission.Text, p.Span))
 			x.Span = &at
 		}
 		for _, m := range p.Sources {
 			x.Sources = append(x.Sources, jsonShortSource{m.Source.Site, m.Source.Library, m.Source.Document, m.Title, m.SourceSpan, m.Text,
-				round(m.Similarity), r.Language.ShortCloseness(m.Similarity), m.Documents, m.Excluded, ageJSON(m.Age)})
+				round(m.Similarity), w.r.Language.ShortCloseness(m.Similarity), m.Documents, m.Excluded, ageJSON(m.Age)})
 		}
 		j.Pieces = append(j.Pieces, x)
 	}
 	return j
 }
 
-func (r *Report) jsonLegend() jsonLegend {
-	j := jsonLegend{Kinds: r.Language.Kinds(), Steps: r.Language.Steps(), Share: ShareMeaning(r)}
+func (w writing) legend() jsonLegend {
+	j := jsonLegend{Kinds: w.r.Language.Kinds(), Steps: w.r.Language.Steps(), Share: ShareMeaning(w.r)}
 	for _, c := range Calibration() {
 		x := jsonRate{Batch: c.Batch, Language: c.Language, Class: c.Class, Documents: c.Documents, Tenth: c.Tenth, Third: c.Third}
 		a, b := Wilson(c.Tenth, c.Documents)
@@ -480,10 +489,10 @@ func (r *Report) jsonLegend() jsonLegend {
 
 // EvidenceJSON returns passages [from, to) in the form that WriteJSON uses for evidence. It panics if the indices are outside r.Evidence.
 func (r *Report) EvidenceJSON(from, to int) ([]json.RawMessage, error) {
-	count := NewCounter(r.Submission.Text)
+	in := newWriting(r)
 	var out []json.RawMessage
 	for i := range r.Evidence[from:to] {
-		b, err := json.Marshal(r.jsonEvidence(count, from+i))
+		b, err := json.Marshal(in.evidence(from + i))
 		if err != nil {
 			return nil, err
 		}

@@ -55,10 +55,10 @@ func (m LaterMark) json() *jsonMark {
 	return &jsonMark{m.By, m.At}
 }
 
-func (r *Report) jsonLater() (out []jsonLater) {
-	for _, l := range r.Later {
+func (w writing) later() (out []jsonLater) {
+	for _, l := range w.r.Later {
 		out = append(out, jsonLater{l.Alert, l.Source.Site, l.Source.Library, l.Source.Document, l.Title, l.At, l.Level, l.Sentences,
-			SameAuthor(r.Authors, l.Authors).json(), l.Read.json(), l.Handled.json()})
+			SameAuthor(w.r.Authors, l.Authors).json(), l.Read.json(), l.Handled.json()})
 	}
 	return out
 }

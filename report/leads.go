@@ -337,7 +337,7 @@ type (
 // LeadsJSON returns the leads selected by f in the form that WriteJSON uses, regardless of r.LeadFilter.
 func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	for _, x := range r.jsonLeads(NewCounter(r.Submission.Text), f) {
+	for _, x := range newWriting(r).leads(f) {
 		b, err := json.Marshal(x)
 		if err != nil {
 			return nil, err
@@ -347,35 +347,35 @@ func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-func (r *Report) jsonLeads(count *Counter, f LeadFilter) []jsonLead {
-	if r.Leads == nil {
+func (w writing) leads(f LeadFilter) []jsonLead {
+	if w.r.Leads == nil {
 		return nil
 	}
 	out := []jsonLead{}
-	for _, l := range r.Leads {
+	for _, l := range w.r.Leads {
 		if !f.Has(l.Lead, l.State) {
 			continue
 		}
-		x := jsonLead{Number: l.Number, Span: count.Points(l.Span),
+		x := jsonLead{Number: l.Number, Span: w.count.Points(l.Span),
 			Source:     jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
 			SourceSpan: l.SourcePoints, Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder,
 			Likelihood: l.Likely(), Pairs: []jsonLeadPair{}, Text: l.Text,
 			State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At), Own: l.Own.json()}
 		for _, p := range l.Pairs {
-			x.Pairs = append(x.Pairs, jsonLeadPair{count.Points(p.Span), p.SourcePoints, round(p.Similarity)})
+			x.Pairs = append(x.Pairs, jsonLeadPair{w.count.Points(p.Span), p.SourcePoints, round(p.Similarity)})
 		}
 		out = append(out, x)
 	}
 	return out
 }
 
-// jsonLeadFilter returns nil if no lead is omitted.
-func (r *Report) jsonLeadFilter() *jsonLeadFilter {
-	f := r.LeadFilter
+// leadFilter returns nil if no lead is omitted.
+func (w writing) leadFilter() *jsonLeadFilter {
+	f := w.r.LeadFilter
 	if f == (LeadFilter{}) {
 		return nil
 	}
-	return &jsonLeadFilter{f.State, f.Kind, f.Languages, f.Least, len(r.Leads)}
+	return &jsonLeadFilter{f.State, f.Kind, f.Languages, f.Least, len(w.r.Leads)}
 }
 
 // Likely returns the likelihood of a lead rounded to two digits, as stated in reports, or nil if it was not measured.

@@ -43,27 +43,27 @@ type jsonDisclosure struct {
 }
 
 // addPartners adds everything that partners disclosed besides passages.
-func (r *Report) addPartners(j *jsonReport, count *Counter) {
-	j.Partners, j.Sites = r.Partners, r.Sites
-	j.People, j.Libraries = mentioned(r)
-	for _, s := range r.Statements { // null yields no bytes
+func (w writing) addPartners(j *jsonReport) {
+	j.Partners, j.Sites = w.r.Partners, w.r.Sites
+	j.People, j.Libraries = mentioned(w.r)
+	for _, s := range w.r.Statements { // null yields no bytes
 		s.Request, s.Payload, s.Signature = append([]byte{}, s.Request...), append([]byte{}, s.Payload...), append([]byte{}, s.Signature...)
 		j.Statements = append(j.Statements, s)
 	}
-	for _, d := range r.Disclosures {
+	for _, d := range w.r.Disclosures {
 		x := jsonDisclosure{d.Source, d.Level, d.State, d.Words, d.Reason, d.Contact, d.Asked, d.Changed, d.Until, []concordat.Span{}}
 		for _, p := range d.Passages {
-			x.Passages = append(x.Passages, count.Points(clip(r.Submission.Text, p.Span)))
+			x.Passages = append(x.Passages, w.count.Points(clip(w.r.Submission.Text, p.Span)))
 		}
 		j.Disclosures = append(j.Disclosures, x)
 	}
 }
 
 // sharedOf returns the SharedWords of every part of a source.
-func (r *Report) sharedOf(parts []concordat.Passage) string {
+func (w writing) sharedOf(parts []concordat.Passage) string {
 	var out []string
 	for _, p := range parts {
-		if s := SharedWords(r.Submission.Text, p); s != "" {
+		if s := SharedWords(w.r.Submission.Text, p); s != "" {
 			out = append(out, s)
 		}
 	}

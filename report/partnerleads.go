@@ -110,7 +110,7 @@ type jsonPartnerLead struct {
 // PartnerLeadsJSON returns the partner documents that might say the same, in the form that WriteJSON uses for partner_leads.
 func (r *Report) PartnerLeadsJSON() ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	for _, x := range r.jsonPartnerLeads(NewCounter(r.Submission.Text)) {
+	for _, x := range newWriting(r).partnerLeads() {
 		b, err := json.Marshal(x)
 		if err != nil {
 			return nil, err
@@ -120,13 +120,13 @@ func (r *Report) PartnerLeadsJSON() ([]json.RawMessage, error) {
 	return out, nil
 }
 
-func (r *Report) jsonPartnerLeads(count *Counter) []jsonPartnerLead {
+func (w writing) partnerLeads() []jsonPartnerLead {
 	var out []jsonPartnerLead
-	for _, l := range r.PartnerLeads {
+	for _, l := range w.r.PartnerLeads {
 		x := jsonPartnerLead{Number: l.Number, Source: jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
-			Author: l.Author, Contact: l.Contact, Near: l.Near, Places: l.Places, Outcome: l.Outcome, State: r.PartnerLeadState(l)}
+			Author: l.Author, Contact: l.Contact, Near: l.Near, Places: l.Places, Outcome: l.Outcome, State: w.r.PartnerLeadState(l)}
 		for _, s := range l.Spans {
-			x.Spans = append(x.Spans, count.Points(s))
+			x.Spans = append(x.Spans, w.count.Points(s))
 		}
 		out = append(out, x)
 	}

@@ -34,8 +34,8 @@ type jsonReview struct {
 	Stale   bool        `json:"stale"`
 }
 
-func (r *Report) jsonReview() *jsonReview {
-	v := r.Review
+func (w writing) review() *jsonReview {
+	v := w.r.Review
 	if v == nil {
 		return nil
 	}
