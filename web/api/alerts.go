@@ -16,24 +16,27 @@ import (
 	"concordat/web/pages"
 )
 
+// alertsAPI has the operations about alerts.
+type alertsAPI struct{ api api }
+
 // apiOfAlerts adds the operations on alerts.
-func (w api) apiOfAlerts(a huma.API) {
-	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
+func (w alertsAPI) apiOfAlerts(a huma.API) {
+	register(w.api, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
 		summary: "Later documents that match watched checks, latest first", scope: scopeRead, roles: pages.Officers,
 		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner was notified that its check matches a document of this site; this site shows no more of the match than the partner was shown."},
 		w.apiAlerts)
-	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
+	register(w.api, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
 		summary: "One alert", scope: scopeRead, roles: pages.Officers}, w.apiAlert)
-	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
+	register(w.api, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
 		summary: "Mark an alert as read or handled, or reopen it", scope: scopeReview, roles: pages.Officers,
 		text: "Handled alerts count as read. The first person to read or handle an alert stays recorded."}, w.apiChangeAlert)
-	watch := standing{w.Web}
-	register(w, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
+	watch := standing{w.api.Web}
+	register(w.api, a, operation{id: "list-watched", method: http.MethodGet, path: "/watched",
 		summary: "Watched checks, latest first", scope: scopeRead, roles: pages.Officers}, watch.list)
-	registerEmpty(w, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
+	registerEmpty(w.api, a, operation{id: "keep-watching-check", method: http.MethodPut, path: "/checks/{id}/watch",
 		summary: "Compare later documents of this site with a check", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "Documents that match raise an alert. Partners are asked to watch only when a check is submitted with the field standing."}, watch.watch)
-	registerEmpty(w, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
+	registerEmpty(w.api, a, operation{id: "stop-watching-check", method: http.MethodDelete, path: "/checks/{id}/watch",
 		summary: "Stop watching a check, here and at partners", scope: scopeReview, roles: pages.Officers, status: http.StatusNoContent,
 		text: "409: watching has ended here, but a partner could not be notified. Repeat the call later."}, watch.stop)
 }
@@ -90,14 +93,14 @@ type apiAlertsOutput struct {
 	}
 }
 
-func (w api) apiAlerts(ctx context.Context, in *apiAlertsInput) (*apiAlertsOutput, error) {
+func (w alertsAPI) apiAlerts(ctx context.Context, in *apiAlertsInput) (*apiAlertsOutput, error) {
 	out := &apiAlertsOutput{}
 	out.Body.Alerts = []view.Alert{}
 	before := int64(0)
 	if err := listOfAlerts.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	all, next, err := w.Web.Alerts.List(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
+	all, next, err := w.api.Web.Alerts.List(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
 	for _, a := range all {
 		out.Body.Alerts = append(out.Body.Alerts, a.View())
 	}
@@ -113,8 +116,8 @@ type apiAlertInput struct {
 
 type apiAlertOutput struct{ Body view.Alert }
 
-func (w api) apiAlert(ctx context.Context, in *apiAlertInput) (*apiAlertOutput, error) {
-	p, err := w.Web.Alerts.One(ctx, in.Number)
+func (w alertsAPI) apiAlert(ctx context.Context, in *apiAlertInput) (*apiAlertOutput, error) {
+	p, err := w.api.Web.Alerts.One(ctx, in.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +133,9 @@ type apiChangeAlertInput struct {
 	}
 }
 
-func (w api) apiChangeAlert(ctx context.Context, in *apiChangeAlertInput) (*apiAlertOutput, error) {
-	if _, err := site.ChangeAlert(ctx, w.Web.Options().Store, in.Number, in.Body.Action, visitorOf(ctx).Name,
-		w.Web.Options().Now()); err != nil {
+func (w alertsAPI) apiChangeAlert(ctx context.Context, in *apiChangeAlertInput) (*apiAlertOutput, error) {
+	if _, err := site.ChangeAlert(ctx, w.api.Web.Options().Store, in.Number, in.Body.Action, visitorOf(ctx).Name,
+		w.api.Web.Options().Now()); err != nil {
 		return nil, err
 	}
 	return w.apiAlert(ctx, &apiAlertInput{in.Number})

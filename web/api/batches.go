@@ -20,46 +20,49 @@ import (
 	"concordat/web/pages/intake"
 )
 
-func (w api) apiOfBatches(a huma.API) {
+// batchesAPI has the operations about batches, their pairs and their repetition.
+type batchesAPI struct{ api api }
+
+func (w batchesAPI) apiOfBatches(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: pages.Everyone}
 	}
 	do := func(id, method, path, summary string, roles []store.Role) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeCheck, roles: roles}
 	}
-	register(w, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
-	register(w, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
-	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
-	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
-	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
+	register(w.api, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
+	register(w.api, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
+	register(w.api, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
+	register(w.api, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
+	register(w.api, a, get("list-batch-wording", "/batches/{id}/wording",
 		"Wording in at least three documents of a batch, counted wording first"), w.apiBatchWording)
 	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
 		"Count shared wording in the reports of its documents, or stop counting it", pages.Officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
-	register(w, a, count, w.apiCountBatchWording)
-	register(w, a, get("list-batch-leads", "/batches/{id}/leads",
+	register(w.api, a, count, w.apiCountBatchWording)
+	register(w.api, a, get("list-batch-leads", "/batches/{id}/leads",
 		"Leads between documents of a batch, undecided ones first, and statements found in three or more documents"), w.apiBatchLeads)
 	lead := do("decide-batch-lead", http.MethodPost, "/batches/{id}/leads",
 		"Count a lead in the reports of both documents, set it aside, or withdraw the decision", pages.Officers)
 	lead.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"state": {Enum: []any{"open"}}}}}
-	register(w, a, lead, w.apiDecideBatchLead)
-	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", pages.Checkers),
+	register(w.api, a, lead, w.apiDecideBatchLead)
+	register(w.api, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", pages.Checkers),
 		w.apiCancelBatch)
-	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
+	register(w.api, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
 		"Check a batch against the libraries again, or resume one that failed", pages.Checkers), w.apiRepeatBatch)
-	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs of a batch do not count", pages.Officers),
-		w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair of a batch counts",
+	register(w.api, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs of a batch do not count",
+		pages.Officers), w.apiLineage)
+	register(w.api, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair of a batch counts",
 		pages.Officers),
 		w.apiPairVerdict)
-	register(w, a, get("list-rechecks", "/rechecks", "Scheduled re-checks, and what they found"), w.apiRechecks)
+	register(w.api, a, get("list-rechecks", "/rechecks", "Scheduled re-checks, and what they found"), w.apiRechecks)
 	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Schedule a re-check of a check or a batch", pages.Checkers)
 	again.needs = []*huma.Schema{need(nil, "on"), {Properties: map[string]*huma.Schema{"every": {Minimum: new(1.0)}}}}
-	register(w, a, again,
+	register(w.api, a, again,
 		w.apiSetRecheck)
 	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Cancel a scheduled re-check", pages.Checkers)
 	drop.status = http.StatusNoContent
-	registerEmpty(w, a, drop, w.apiDropRecheck)
+	registerEmpty(w.api, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
 	form := &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
 		"file": filesOf("Documents, or ZIP files of them"),
@@ -74,7 +77,7 @@ func (w api) apiOfBatches(a huma.API) {
 		"alone":    {Type: "string", Description: "Not empty: compare the documents only with one another"},
 		"template": {Type: "string", Description: "Section template; empty: the one that all named libraries share; none: no template"},
 	}}
-	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
+	w.api.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
 		summary: "Submit documents to be compared with one another", scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
@@ -92,12 +95,12 @@ type apiBatchesOutput struct {
 	}
 }
 
-func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesOutput, error) {
+func (w batchesAPI) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesOutput, error) {
 	before := int64(0)
 	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	bs, err := w.Web.Options().Store.Batches.Batches(ctx, visitorOf(ctx).OwnOnly(), before, in.Limit)
+	bs, err := w.api.Web.Options().Store.Batches.Batches(ctx, visitorOf(ctx).OwnOnly(), before, in.Limit)
 	out := &apiBatchesOutput{}
 	out.Body.Batches = []view.Batch{}
 	for _, b := range bs {
@@ -118,8 +121,8 @@ type apiBatchOutput struct {
 	}
 }
 
-func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	v, _, err := w.Web.Batches.SeenBatch(ctx, visitorOf(ctx), in.ID)
+func (w batchesAPI) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	v, _, err := w.api.Web.Batches.SeenBatch(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +145,12 @@ type apiPairsOutput struct {
 	}
 }
 
-func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, error) {
+func (w batchesAPI) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, error) {
 	from := 0
 	if err := listOfPairs.Read(in.Cursor, &from); err != nil {
 		return nil, err
 	}
-	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.api.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +170,8 @@ type apiClustersOutput struct {
 	}
 }
 
-func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
-	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+func (w batchesAPI) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
+	v, err := w.api.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +181,10 @@ func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOu
 }
 
 // apiChange changes a batch and returns it.
-func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *pages.Visitor, store.Batch) error) (*apiBatchOutput,
+func (w batchesAPI) apiChange(ctx context.Context, id string, do func(context.Context, *pages.Visitor, store.Batch) error) (*apiBatchOutput,
 	error) {
 	v := visitorOf(ctx)
-	b, err := w.Web.Batches.VisibleBatch(ctx, v, id)
+	b, err := w.api.Web.Batches.VisibleBatch(ctx, v, id)
 	if err == nil {
 		err = do(ctx, v, b)
 	}
@@ -191,12 +194,12 @@ func (w api) apiChange(ctx context.Context, id string, do func(context.Context, 
 	return w.apiBatch(ctx, &apiCheckInput{ID: id})
 }
 
-func (w api) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.Web.Batches.StopBatch)
+func (w batchesAPI) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, w.api.Web.Batches.StopBatch)
 }
 
-func (w api) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.Web.Batches.RepeatBatch)
+func (w batchesAPI) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, w.api.Web.Batches.RepeatBatch)
 }
 
 type apiLineageInput struct {
@@ -206,12 +209,12 @@ type apiLineageInput struct {
 
 var errReviewers = fmt.Errorf("%w: only officers and administrators can decide this", concordat.ErrRefused)
 
-func (w api) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
+func (w batchesAPI) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Web.Batches.ApplyLineage(ctx, v, b, in.Body)
+		return w.api.Web.Batches.ApplyLineage(ctx, v, b, in.Body)
 	})
 }
 
@@ -225,12 +228,12 @@ type apiPairVerdictInput struct {
 	}
 }
 
-func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
+func (w batchesAPI) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Web.Batches.ApplyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
+		return w.api.Web.Batches.ApplyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
 	})
 }
 
@@ -240,8 +243,8 @@ type apiRechecksOutput struct {
 	}
 }
 
-func (w api) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
-	all, err := w.Web.Batches.Rechecks(ctx, visitorOf(ctx))
+func (w batchesAPI) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
+	all, err := w.api.Web.Batches.Rechecks(ctx, visitorOf(ctx))
 	out := &apiRechecksOutput{}
 	out.Body.Rechecks = []view.Recheck{}
 	for _, r := range all {
@@ -264,30 +267,30 @@ type apiSetRecheckInput struct {
 	}
 }
 
-func (w api) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
-	if err := w.Web.Batches.PutRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
+func (w batchesAPI) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
+	if err := w.api.Web.Batches.PutRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
 		return nil, err
 	}
 	return w.apiRechecks(ctx, nil)
 }
 
-func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
-	return nil, w.Web.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
+func (w batchesAPI) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
+	return nil, w.api.Web.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
 }
 
 // apiSubmitBatch accepts a submitBatch form, once for each Idempotency-Key.
-func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
-	u, err := w.Web.Intake.ReadUpload(rw, r, v)
+func (w batchesAPI) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
+	u, err := w.api.Web.Intake.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	answer, err := intake.Once(r.Context(), w.Web.Options().Store, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
+	answer, err := intake.Once(r.Context(), w.api.Web.Options().Store, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
 		func() (*view.Batch, error) {
-			id, err := w.Web.Intake.HandBatch(r.Context(), v, u)
+			id, err := w.api.Web.Intake.HandBatch(r.Context(), v, u)
 			if err != nil {
 				return nil, err
 			}
-			b, err := w.Web.Options().Store.Batches.Batch(r.Context(), id)
+			b, err := w.api.Web.Options().Store.Batches.Batch(r.Context(), id)
 			if err != nil {
 				return nil, err
 			}
@@ -295,7 +298,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *pages.Vi
 			return &line, nil
 		})
 	if err != nil {
-		w.Web.Intake.Lose(r.Context(), v, u)
+		w.api.Web.Intake.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -310,13 +313,13 @@ type apiWordingsOutput struct {
 	}
 }
 
-func (w api) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
-	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+func (w batchesAPI) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
+	v, err := w.api.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiWordingsOutput{}
-	out.Body.Wording, err = batch.WordingLines(ctx, w.Web.Options().Site, v)
+	out.Body.Wording, err = batch.WordingLines(ctx, w.api.Web.Options().Site, v)
 	return out, err
 }
 
@@ -329,12 +332,12 @@ type apiCountBatchInput struct {
 	}
 }
 
-func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
+func (w batchesAPI) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Web.Batches.ApplyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+		return w.api.Web.Batches.ApplyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
 	})
 }
 
@@ -352,12 +355,12 @@ type apiBatchLeadsOutput struct {
 	}
 }
 
-func (w api) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBatchLeadsOutput, error) {
-	v, err := w.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+func (w batchesAPI) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBatchLeadsOutput, error) {
+	v, err := w.api.Web.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	leads, err := v.Leads(ctx, w.Web.Options().Store, w.Web.Options().Rules())
+	leads, err := v.Leads(ctx, w.api.Web.Options().Store, w.api.Web.Options().Rules())
 	if err != nil {
 		return nil, err
 	}
@@ -381,12 +384,12 @@ type apiDecideBatchLeadInput struct {
 	}
 }
 
-func (w api) apiDecideBatchLead(ctx context.Context, in *apiDecideBatchLeadInput) (*apiBatchOutput, error) {
+func (w batchesAPI) apiDecideBatchLead(ctx context.Context, in *apiDecideBatchLeadInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *pages.Visitor, b store.Batch) error {
 		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.Web.Batches.ApplyLead(ctx, v, b, strconv.Itoa(in.Body.A), strconv.Itoa(in.Body.B), concordat.Span(in.Body.Span),
+		return w.api.Web.Batches.ApplyLead(ctx, v, b, strconv.Itoa(in.Body.A), strconv.Itoa(in.Body.B), concordat.Span(in.Body.Span),
 			concordat.Span(in.Body.Source), in.Body.State, in.Body.Comment)
 	})
 }

@@ -25,23 +25,26 @@ import (
 	"concordat/web/review"
 )
 
-func (w api) apiOfChecks(a huma.API) {
-	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
+// checksAPI has the operations that submit documents and follow checks.
+type checksAPI struct{ api api }
+
+func (w checksAPI) apiOfChecks(a huma.API) {
+	register(w.api, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
 		roles: pages.Everyone,
 		text:  "Submitters get only their own checks."}, w.apiChecks)
-	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
+	register(w.api, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
 		roles: pages.Everyone,
 		text:  "Submitters do not see other people's checks, here or in the operations below."}, w.apiCheck)
-	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
+	register(w.api, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
 		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: pages.Checkers,
 		text: "A check that has ended is not changed."}, w.apiCancel)
-	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
+	register(w.api, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
 		summary: "Passages of a report next to their sources, in text order", scope: scopeRead, roles: pages.Everyone,
 		text: "The rules in force apply. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
-	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
+	register(w.api, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
 		summary: "Leads of a report, in text order", scope: scopeRead, roles: pages.Everyone,
-		text: "The rules in force apply. Partners' documents that may say the same thing are included."}, w.apiLeads)
-	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
+		text: "The rules in force apply. Partners' documents that may say the same thing are included."}, reviewsAPI{w.api}.apiLeads)
+	w.api.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
 		scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted,
 		text: "Files are written to disk as they arrive. There may be at most 1000 files, each no larger than get-version says. The other fields may have 4 MiB in all."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
@@ -50,7 +53,7 @@ func (w api) apiOfChecks(a huma.API) {
 		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: submitForm}}}
 		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
 	}, w.apiSubmit)
-	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
+	w.api.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
 		summary: "The report of a check that is done", scope: scopeRead, roles: pages.Everyone,
 		text: "The rules in force apply. JSON is signed if the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "Format of the report; absent: json",
@@ -60,7 +63,7 @@ func (w api) apiOfChecks(a huma.API) {
 		r.Content["application/pdf"] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
 		o.Responses = map[string]*huma.Response{"200": r}
 	}, w.apiReport)
-	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
+	w.api.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
 		summary: "Progress of a check, as server-sent events", scope: scopeRead, roles: pages.Everyone,
 		text: "The data of each event is a CheckEvent in JSON. The last event has the field finally; if the stream ends without one, reconnect."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
@@ -119,8 +122,8 @@ func pathParam(name string) *huma.Param {
 }
 
 // apiTask returns a check without the fields that depend on the caller.
-func (w api) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
-	return view.OfCheck(ctx, w.Web.Options().Store, t, checks.FileName(t))
+func (w checksAPI) apiTask(ctx context.Context, t store.Task) (view.Check, error) {
+	return view.OfCheck(ctx, w.api.Web.Options().Store, t, checks.FileName(t))
 }
 
 // moment returns nil for the zero time, and otherwise a pointer to t.
@@ -147,7 +150,7 @@ type apiChecksBody struct {
 
 type apiChecksOutput struct{ Body apiChecksBody }
 
-func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutput, error) {
+func (w checksAPI) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutput, error) {
 	v := visitorOf(ctx)
 	f := store.TaskFilter{Owner: in.Owner, Batch: in.Batch, From: in.From, To: in.To}
 	for _, s := range in.State {
@@ -164,10 +167,10 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 	if err := listOfChecks.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	tasks, err := w.Web.Options().Store.Checks.FilterTasks(ctx, f, before, in.Limit)
+	tasks, err := w.api.Web.Options().Store.Checks.FilterTasks(ctx, f, before, in.Limit)
 	var scores map[concordat.TaskID]review.ShownScore
 	if err == nil {
-		scores, err = w.Web.Reviews.Scores(ctx, v, tasks)
+		scores, err = w.api.Web.Reviews.Scores(ctx, v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
@@ -189,8 +192,8 @@ type apiCheckInput struct {
 
 type apiCheckOutput struct{ Body view.Check }
 
-func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
-	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+func (w checksAPI) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+	t, err := w.api.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -198,16 +201,16 @@ func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, 
 	if err != nil {
 		return nil, err
 	}
-	scores, err := w.Web.Reviews.Scores(ctx, visitorOf(ctx), []store.Task{t})
+	scores, err := w.api.Web.Reviews.Scores(ctx, visitorOf(ctx), []store.Task{t})
 	one.Coverage, one.Flags, one.Leads = scores[t.ID].Share, scores[t.ID].Flags, scores[t.ID].Leads
 	return &apiCheckOutput{one}, err
 }
 
-func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+func (w checksAPI) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.Web.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.Web.Tasks.CancelTask(ctx, v, t)
+		err = w.api.Web.Tasks.CancelTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
@@ -216,17 +219,17 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 }
 
 // apiSubmit accepts a submit form, once for each Idempotency-Key.
-func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
-	u, err := w.Web.Intake.ReadUpload(rw, r, v)
+func (w checksAPI) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
+	u, err := w.api.Web.Intake.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
 	key := r.Header.Get("Idempotency-Key")
-	out, err := intake.Once(r.Context(), w.Web.Options().Store, v, key, []any{u.Jobs, u.Fields}, func() (*apiChecksBody, error) {
+	out, err := intake.Once(r.Context(), w.api.Web.Options().Store, v, key, []any{u.Jobs, u.Fields}, func() (*apiChecksBody, error) {
 		return w.submitBody(r.Context(), v, u)
 	})
 	if err != nil {
-		w.Web.Intake.Lose(r.Context(), v, u)
+		w.api.Web.Intake.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -235,14 +238,14 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	return nil
 }
 
-func (w api) submitBody(ctx context.Context, v *pages.Visitor, u *intake.Upload) (*apiChecksBody, error) {
-	ids, err := w.Web.Intake.HandIn(ctx, v, u)
+func (w checksAPI) submitBody(ctx context.Context, v *pages.Visitor, u *intake.Upload) (*apiChecksBody, error) {
+	ids, err := w.api.Web.Intake.HandIn(ctx, v, u)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiChecksBody{}
 	for _, id := range ids {
-		t, err := w.Web.Options().Store.Checks.Task(ctx, id)
+		t, err := w.api.Web.Options().Store.Checks.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -260,34 +263,34 @@ type KeyInput struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day returns the same answer, and nothing is done again"`
 }
 
-func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
+func (w checksAPI) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
 		return fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
 	}
-	t, err := w.Web.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+	t, err := w.api.Web.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	rep, err := w.Web.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
+	rep, err := w.api.Web.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
 	if err != nil {
 		return err
 	}
 	switch format {
 	case "csv":
 		rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		err = w.Web.ReportCSV(rw, rep, report.CSVOptions{})
+		err = w.api.Web.ReportCSV(rw, rep, report.CSVOptions{})
 	case "html":
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = w.Web.ReportHTML(rw, rep)
+		err = w.api.Web.ReportHTML(rw, rep)
 	case "pdf":
-		return w.Web.Reports.WritePDF(rw, r, v, rep)
+		return w.api.Web.Reports.WritePDF(rw, r, v, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
-		return w.Web.Options().ReportJSON(rw, rep)
+		return w.api.Web.Options().ReportJSON(rw, rep)
 	}
 	if err != nil { // the answer has begun, so the error can only be logged
-		w.Web.Options().Logger.Info("report", "task", t.ID, "error", err)
+		w.api.Web.Options().Logger.Info("report", "task", t.ID, "error", err)
 	}
 	return nil
 }
@@ -304,22 +307,22 @@ type apiEvent struct {
 
 // apiEvents sends the events of a check until it ends (HTML living standard, server-sent events). The number of streams is limited, and
 // they end under the same conditions as in progress.Streams.Follow.
-func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
+func (w checksAPI) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) error {
 	ctx := r.Context()
-	t, err := w.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
+	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	over, leave, err := w.Web.Streams.Open(v)
+	over, leave, err := w.api.Web.Streams.Open(v)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	events, stop := w.Web.Options().Queue.Watch(t.ID)
+	events, stop := w.api.Web.Options().Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.Web.Options().Logger.Debug("events", "error", err) // a test recorder, for example, has no deadline
+		w.api.Web.Options().Logger.Debug("events", "error", err) // a test recorder, for example, has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	send := func(e apiEvent) bool {
@@ -333,12 +336,12 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *pages.Visitor
 	defer beat.Stop()
 	for {
 		// Read the store because an event may have happened before watching began.
-		if t, err = w.Web.Options().Store.Checks.Task(ctx, t.ID); err != nil {
+		if t, err = w.api.Web.Options().Store.Checks.Task(ctx, t.ID); err != nil {
 			return nil // the check was deleted or the caller disconnected; no error can be sent because the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
 		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: t.State.Ended()}
-		if e, ok := w.Web.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
+		if e, ok := w.api.Web.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
 			now.Stage, now.Done, now.Total = e.Stage, e.Done, e.Total
 		}
 		if err != nil || !send(now) {
@@ -383,17 +386,17 @@ type apiEvidenceOutput struct {
 	}
 }
 
-func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
+func (w checksAPI) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.reported(ctx, v, in.ID)
+	t, err := w.api.reported(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Reviews.Of(ctx, t)
+	now, err := w.api.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	findings, err := w.Web.Options().Store.Checks.FindingsRevision(ctx, t.ID)
+	findings, err := w.api.Web.Options().Store.Checks.FindingsRevision(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -404,11 +407,11 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", web.ErrRevision)
 	}
-	got, err := w.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
+	got, err := w.api.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.api.Web.Reviews.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.Web.Cache.NoteRead(ctx, v, t.ID, from > 0)
+	w.api.Web.Cache.NoteRead(ctx, v, t.ID, from > 0)
 	rep := got.Report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}

@@ -57,21 +57,21 @@ type apiLeadsOutput struct {
 	}
 }
 
-func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, error) {
+func (w reviewsAPI) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.reported(ctx, v, in.ID)
+	t, err := w.api.reported(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Reviews.Of(ctx, t)
+	now, err := w.api.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.Web.Reviews.Sees(v, now))
+	got, err := w.api.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.api.Web.Reviews.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.Web.Cache.NoteRead(ctx, v, t.ID, false)
+	w.api.Web.Cache.NoteRead(ctx, v, t.ID, false)
 	out := &apiLeadsOutput{}
 	b := &out.Body
 	b.Asked, b.Total, b.Leads, b.PartnerLeads = got.Report.Leads != nil, len(got.Report.Leads), []leadItem{}, []partnerLeadItem{}

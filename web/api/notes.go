@@ -73,12 +73,12 @@ func pageOf[T any](in *apiListInput, list bounds.List, all []T, seq func(T) int)
 	return page, next, nil
 }
 
-func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, error) {
+func (w reviewsAPI) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, error) {
 	now, rep, err := w.noted(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if w.Web.Reviews.Sees(visitorOf(ctx), now) != review.SeeEverything {
+	if w.api.Web.Reviews.Sees(visitorOf(ctx), now) != review.SeeEverything {
 		return nil, review.ErrNotShown // only officers may see what officers wrote
 	}
 	rs, next, err := pageOf(in, listOfNotes, now.Notes, func(r store.Review) int { return r.Seq })
@@ -119,7 +119,7 @@ type apiRulesHistoryOutput struct {
 	}
 }
 
-func (w api) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHistoryOutput, error) {
+func (w reviewsAPI) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHistoryOutput, error) {
 	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
@@ -151,16 +151,16 @@ func signers(r *review.Review) (out []string) {
 	return out
 }
 
-func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
-	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+func (w reviewsAPI) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
+	t, err := w.api.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Reviews.Of(ctx, t)
+	now, err := w.api.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if w.Web.Reviews.Sees(visitorOf(ctx), now) != review.SeeEverything {
+	if w.api.Web.Reviews.Sees(visitorOf(ctx), now) != review.SeeEverything {
 		return nil, review.ErrNotShown
 	}
 	if now.Verdict == nil {
@@ -183,17 +183,17 @@ type apiCommentInput struct {
 	}
 }
 
-func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
+func (w reviewsAPI) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}, in.Body.Passage)
 }
 
 // passageAt returns the span of the passage with the given number under the current rules.
-func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, number string) (concordat.Span, error) {
+func (w reviewsAPI) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, number string) (concordat.Span, error) {
 	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
 	if !pages.HasReport(t) {
 		return concordat.Span{}, absent
 	}
-	rep, err := w.Web.CurrentReport(ctx, v, t, report.English)
+	rep, err := w.api.Web.CurrentReport(ctx, v, t, report.English)
 	if err != nil {
 		return concordat.Span{}, err
 	}
@@ -205,16 +205,16 @@ func (w api) passageAt(ctx context.Context, v *pages.Visitor, t store.Task, numb
 }
 
 // noted returns the review of a check and its report under the current rules. The report is nil if the check has none.
-func (w api) noted(ctx context.Context, id string) (*review.Review, *report.Report, error) {
-	t, err := w.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
+func (w reviewsAPI) noted(ctx context.Context, id string) (*review.Review, *report.Report, error) {
+	t, err := w.api.Web.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
 	if err != nil {
 		return nil, nil, err
 	}
-	now, err := w.Web.Reviews.Of(ctx, t)
+	now, err := w.api.Web.Reviews.Of(ctx, t)
 	if err != nil || !pages.HasReport(t) {
 		return now, nil, err
 	}
-	rep, err := w.Web.CurrentReport(ctx, visitorOf(ctx), t, report.English)
+	rep, err := w.api.Web.CurrentReport(ctx, visitorOf(ctx), t, report.English)
 	return now, rep, err
 }
 
@@ -226,13 +226,13 @@ type apiChangeCommentInput struct {
 	}
 }
 
-func (w api) apiChangeComment(ctx context.Context, in *apiChangeCommentInput) (*apiOneNoteOutput, error) {
+func (w reviewsAPI) apiChangeComment(ctx context.Context, in *apiChangeCommentInput) (*apiOneNoteOutput, error) {
 	if strings.TrimSpace(in.Body.Text) == "" {
 		return nil, message.Invalid("wrong.comment")
 	}
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Web.Reviews.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
+		err = w.api.Web.Reviews.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
 	}
 	if err != nil {
 		return nil, err
@@ -255,10 +255,10 @@ type apiCommentPath struct {
 	Comment int    `path:"comment" minimum:"1" doc:"Number (seq) of the comment"`
 }
 
-func (w api) apiRemoveComment(ctx context.Context, in *apiCommentPath) (*struct{}, error) {
+func (w reviewsAPI) apiRemoveComment(ctx context.Context, in *apiCommentPath) (*struct{}, error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Web.Reviews.ChangeComment(ctx, v, t, in.Comment, "")
+		err = w.api.Web.Reviews.ChangeComment(ctx, v, t, in.Comment, "")
 	}
 	return nil, err
 }
@@ -272,7 +272,7 @@ type apiGiveVerdictInput struct {
 	}
 }
 
-func (w api) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
+func (w reviewsAPI) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict},
 		"text": {in.Body.Text}}, "")
 }
@@ -282,19 +282,19 @@ type apiSignOffInput struct {
 	KeyInput
 }
 
-func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
+func (w reviewsAPI) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}}, "")
 }
 
 // apiAddNote adds a note from a form; passage is the number of the passage that it concerns.
-func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
+func (w reviewsAPI) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
-	return intake.Once(ctx, w.Web.Options().Store, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {
-		t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
+	return intake.Once(ctx, w.api.Web.Options().Store, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {
+		t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err
 		}
-		now, err := w.Web.Reviews.Of(ctx, t)
+		now, err := w.api.Web.Reviews.Of(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +306,7 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passa
 			f.Set("start", strconv.Itoa(at.Start))
 			f.Set("end", strconv.Itoa(at.End))
 		}
-		n, err := w.Web.Reviews.KeepNote(ctx, v, t, now, f)
+		n, err := w.api.Web.Reviews.KeepNote(ctx, v, t, now, f)
 		if err != nil {
 			return nil, err
 		}

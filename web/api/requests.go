@@ -13,16 +13,19 @@ import (
 	"concordat/web/pages/requests"
 )
 
+// requestsAPI has the operations about partners' requests to read passages, and about asking partners.
+type requestsAPI struct{ api api }
+
 // apiOfRequests adds the operations on requests for passages.
-func (w api) apiOfRequests(a huma.API) {
-	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
+func (w requestsAPI) apiOfRequests(a huma.API) {
+	register(w.api, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
 		summary: "Requests for passages, from partners and to them, latest first", scope: scopeRead, roles: pages.Officers}, w.apiRequests)
-	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
+	register(w.api, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
 		summary: "One request, with the passages of this site that it concerns", scope: scopeRead, roles: pages.Officers}, w.apiRequest)
-	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
+	register(w.api, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
 		needs:   []*huma.Schema{need(nil, "words"), need(map[string]any{"action": "approve"})},
 		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: pages.Officers}, w.apiDecide)
-	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
+	register(w.api, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
 		needs: []*huma.Schema{need(nil, "reason", "contact"), need(map[string]any{"level": concordat.ShowOverlap}),
 			need(map[string]any{"refresh": true})},
 		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: pages.Officers}, w.apiAsk)
@@ -45,12 +48,12 @@ type apiRequestsOutput struct {
 	}
 }
 
-func (w api) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
+func (w requestsAPI) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
 	out := &apiRequestsOutput{}
 	out.Body.Requests = []view.Request{}
 	var all []requests.Request
 	var err error
-	all, out.Body.Next, err = w.Web.Requests.List(ctx, in.State, in.Cursor, in.Limit)
+	all, out.Body.Next, err = w.api.Web.Requests.List(ctx, in.State, in.Cursor, in.Limit)
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))
 	}
@@ -63,12 +66,12 @@ type apiRequestInput struct {
 
 type apiRequestOutput struct{ Body view.Request }
 
-func (w api) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
-	p, err := w.Web.Requests.One(ctx, in.ID)
+func (w requestsAPI) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
+	p, err := w.api.Web.Requests.One(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	w.Web.Audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
+	w.api.Web.Audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
 	out := &apiRequestOutput{apiOneRequest(p.Request)}
 	out.Body.Passages = p.Passages
 	return out, nil
@@ -82,8 +85,8 @@ type apiDecideInput struct {
 	}
 }
 
-func (w api) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
-	_, err := w.Web.Requests.Decide(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
+func (w requestsAPI) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
+	_, err := w.api.Web.Requests.Decide(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -110,20 +113,20 @@ type apiAskOutput struct {
 	}
 }
 
-func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error) {
+func (w requestsAPI) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error) {
 	out := &apiAskOutput{}
 	out.Body.Requests = []report.Disclosure{}
 	v := visitorOf(ctx)
-	t, err := w.reported(ctx, v, in.ID)
+	t, err := w.api.reported(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	f, err := w.Web.Options().Site.Findings(ctx, t.ID)
+	f, err := w.api.Web.Options().Site.Findings(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
-	ds, err := w.Web.Requests.Ask(ctx, v, t, requests.Passages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
+	ds, err := w.api.Web.Requests.Ask(ctx, v, t, requests.Passages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
 		Reason: in.Body.Reason, Contact: in.Body.Contact, Refresh: in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
 	return out, err

@@ -20,25 +20,28 @@ import (
 	"concordat/web/review"
 )
 
+// reviewsAPI has the operations with which people judge a report: its rules, leads, notes and verdict.
+type reviewsAPI struct{ api api }
+
 // apiOfReviews adds the operations on report reviews.
-func (w api) apiOfReviews(a huma.API) {
-	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
+func (w reviewsAPI) apiOfReviews(a huma.API) {
+	register(w.api, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: pages.Everyone}, w.apiReview)
-	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
+	register(w.api, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
 		needs:   rulesNeeds(),
 		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: pages.Officers, body: bounds.ListsBody}, w.apiRules)
-	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
+	register(w.api, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
 		needs: []*huma.Schema{need(map[string]any{"kind": store.ReviewComment}, "text"),
 			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
 		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: pages.Officers, body: bounds.WordsBody}, w.apiNote)
-	register(w, a, operation{id: "get-case-library", method: http.MethodGet, path: "/checks/{id}/library",
+	register(w.api, a, operation{id: "get-case-library", method: http.MethodGet, path: "/checks/{id}/library",
 		summary: "Library to which the submission of a check was added", scope: scopeReview, roles: pages.Officers}, w.apiCaseLibrary)
-	register(w, a, operation{id: "add-case-to-library", method: http.MethodPut, path: "/checks/{id}/library",
+	register(w.api, a, operation{id: "add-case-to-library", method: http.MethodPut, path: "/checks/{id}/library",
 		summary: "Add the submission of a check to a library, so that later ones are compared with it", scope: scopeReview,
 		roles: pages.Officers, status: http.StatusAccepted,
 		text: "The setting submissions.add must allow it. The document has been added once state is added; the same call then changes nothing. A repetition of the check leaves the document out."},
 		w.apiAddCase)
-	registerEmpty(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
+	registerEmpty(w.api, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
 		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: pages.Officers,
 		status: http.StatusNoContent}, w.apiRemoveCase)
 }
@@ -74,16 +77,16 @@ type apiReviewOutput struct {
 	}
 }
 
-func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
+func (w reviewsAPI) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.Web.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.Web.CurrentReport(ctx, v, t, report.English)
+		rep, err = w.api.Web.CurrentReport(ctx, v, t, report.English)
 	}
 	var now *review.Review
 	if err == nil {
-		now, err = w.Web.Reviews.Of(ctx, t)
+		now, err = w.api.Web.Reviews.Of(ctx, t)
 	}
 	if err != nil {
 		return nil, err
@@ -95,7 +98,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.Web.Reviews.Sees(v, now) != review.SeeEverything { // only officers may see what officers wrote
+	if w.api.Web.Reviews.Sees(v, now) != review.SeeEverything { // only officers may see what officers wrote
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}
@@ -117,13 +120,13 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 }
 
 // apiReviewed returns a check for a program to review.
-func (w api) apiReviewed(ctx context.Context, id string) (*pages.Visitor, store.Task, *review.Review, error) {
+func (w reviewsAPI) apiReviewed(ctx context.Context, id string) (*pages.Visitor, store.Task, *review.Review, error) {
 	v := visitorOf(ctx)
-	t, err := w.Web.Visible(ctx, v, concordat.TaskID(id))
+	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return v, t, nil, err
 	}
-	now, err := w.Web.Reviews.Of(ctx, t)
+	now, err := w.api.Web.Reviews.Of(ctx, t)
 	return v, t, now, err
 }
 
@@ -178,17 +181,17 @@ func (in *apiRulesInput) form(text string) url.Values {
 	return f
 }
 
-func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
+func (w reviewsAPI) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
 	if slices.Contains(sourceActions, in.Body.Action) && strings.TrimSpace(string(in.Body.Site)) == "" {
 		return nil, fmt.Errorf("%w: the source is missing its site", concordat.ErrInvalid)
 	}
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.Web.CurrentReport(ctx, v, t, report.English)
+		rep, err = w.api.Web.CurrentReport(ctx, v, t, report.English)
 	}
 	if err == nil {
-		_, err = w.Web.Reviews.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
+		_, err = w.api.Web.Reviews.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
 	}
 	if err != nil {
 		return nil, err
@@ -206,7 +209,7 @@ type apiNoteInput struct {
 	}
 }
 
-func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, error) {
+func (w reviewsAPI) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, error) {
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
 		f := url.Values{"kind": {string(in.Body.Kind)}, "text": {in.Body.Text}, "verdict": {in.Body.Verdict}}
@@ -216,7 +219,7 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 				f.Set("verdict", strconv.Itoa(in.Body.Of))
 			}
 		}
-		_, err = w.Web.Reviews.KeepNote(ctx, v, t, now, f)
+		_, err = w.api.Web.Reviews.KeepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
 		return nil, err
@@ -232,7 +235,7 @@ type apiCaseLibraryBody struct {
 	MayAdd   bool                 `json:"may_add" doc:"Whether the site's rule allows adding the submission and its text is kept"`
 }
 
-func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[apiCaseLibraryBody], error) {
+func (w reviewsAPI) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[apiCaseLibraryBody], error) {
 	_, t, now, err := w.apiReviewed(ctx, in.ID)
 	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -240,7 +243,7 @@ func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[api
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.Web.Reviews.CaseLibrary(ctx, t, now)
+	c, err := w.api.Web.Reviews.CaseLibrary(ctx, t, now)
 	return &answer[apiCaseLibraryBody]{apiCaseLibraryBody{c.State, c.Library, c.Document, c.Cause.String(), c.MayAdd}}, err
 }
 
@@ -251,13 +254,13 @@ type apiAddCaseInput struct {
 	}
 }
 
-func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCaseLibraryBody], error) {
+func (w reviewsAPI) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCaseLibraryBody], error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err == nil {
-		err = w.Web.Reviews.AddCase(ctx, v, t, in.Body.Library)
+		err = w.api.Web.Reviews.AddCase(ctx, v, t, in.Body.Library)
 	}
 	if err != nil {
 		return nil, err
@@ -265,10 +268,10 @@ func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCa
 	return w.apiCaseLibrary(ctx, &apiCheckInput{in.ID})
 }
 
-func (w api) apiRemoveCase(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
+func (w reviewsAPI) apiRemoveCase(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
 	v, t, _, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
-		err = w.Web.Reviews.RemoveCase(ctx, v, t)
+		err = w.api.Web.Reviews.RemoveCase(ctx, v, t)
 	}
 	return nil, err
 }

@@ -20,7 +20,7 @@ import (
 	"concordat/web/review"
 )
 
-func (w api) apiOfRules(a huma.API) {
+func (w reviewsAPI) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead,
 			roles: pages.Everyone}
@@ -29,13 +29,13 @@ func (w api) apiOfRules(a huma.API) {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
 			roles: pages.Officers, body: body}
 	}
-	registerWhole(w, a, get("get-rules", "/rules", "Rules of a check's report",
+	registerWhole(w.api, a, get("get-rules", "/rules", "Rules of a check's report",
 		"The ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	registerWhole(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
+	registerWhole(w.api, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
 		"If-Match is the ETag of the rules to replace: 428 without it, 412 if someone else has changed them. The previous rules stay in the history.", bounds.ListsBody), w.apiPutRules)
-	registerWhole(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
+	registerWhole(w.api, a, do("undo-rules", http.MethodPost, "/rules/undo", "Undo the latest change of the rules",
 		"It needs If-Match, as put-rules does. Each further call undoes the change before.", 0), w.apiUndoRules)
-	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
+	register(w.api, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	exclude := do("exclude", http.MethodPost, "/exclusions", "Exclude a source or a passage from the scores, or include it again",
 		"It needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	source, passage, counted := need(nil, "source"), need(nil, "passage", "comment"), need(map[string]any{"exclude": false}, "passage")
@@ -44,28 +44,28 @@ func (w api) apiOfRules(a huma.API) {
 	source.Properties["source"] = &huma.Schema{AnyOf: []*huma.Schema{need(nil, "site", "library"), {Required: []string{"site"},
 		Properties: map[string]*huma.Schema{"site": {Pattern: `\S`}, "document": {Enum: []any{""}}}}}}
 	exclude.needs = []*huma.Schema{source, passage, counted}
-	registerWhole(w, a, exclude, w.apiExclude)
+	registerWhole(w.api, a, exclude, w.apiExclude)
 	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or stop counting it",
 		"Wording that many documents share, wording that reads like a form, and isolated sentences do not count by themselves. "+
 			"It needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
-	registerWhole(w, a, count, w.apiCountWording)
+	registerWhole(w.api, a, count, w.apiCountWording)
 	decide := do("decide-lead", http.MethodPost, "/leads", "Count a lead, reject it, or withdraw the decision",
 		"A lead is identified by its span and source_span, as in the report. It never counts by itself, and leads that a person counts "+
 			"have a separate share. It needs no If-Match: other people's changes are kept.", bounds.WordsBody)
 	decide.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"state": report.LeadOpen})}
-	registerWhole(w, a, decide, w.apiDecideLead)
-	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
-	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "404 if there is none."), w.apiVerdict)
-	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
-	register(w, a, do("change-comment", http.MethodPut, "/comments/{comment}", "Edit one of your own comments", "",
+	registerWhole(w.api, a, decide, w.apiDecideLead)
+	register(w.api, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
+	register(w.api, a, get("get-verdict", "/verdict", "The verdict in force", "404 if there is none."), w.apiVerdict)
+	register(w.api, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
+	register(w.api, a, do("change-comment", http.MethodPut, "/comments/{comment}", "Edit one of your own comments", "",
 		bounds.WordsBody), w.apiChangeComment)
 	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete one of your own comments", "The text is not kept.", 0)
 	remove.status = http.StatusNoContent
-	registerEmpty(w, a, remove, w.apiRemoveComment)
-	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
+	registerEmpty(w.api, a, remove, w.apiRemoveComment)
+	register(w.api, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
 		"It replaces the previous verdict and its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
-	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
+	register(w.api, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
 		"The verdict's author cannot, and everyone else can only once.", 0),
 		w.apiSignOff)
 }
@@ -98,26 +98,26 @@ func (w api) reported(ctx context.Context, v *pages.Visitor, id string) (store.T
 	return t, err
 }
 
-func (w api) reviewed(ctx context.Context, v *pages.Visitor, id string) (*reviewed, error) {
-	t, err := w.reported(ctx, v, id)
+func (w reviewsAPI) reviewed(ctx context.Context, v *pages.Visitor, id string) (*reviewed, error) {
+	t, err := w.api.reported(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Web.Reviews.Of(ctx, t)
+	now, err := w.api.Web.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if w.Web.Reviews.Sees(v, now) != review.SeeEverything {
+	if w.api.Web.Reviews.Sees(v, now) != review.SeeEverything {
 		return nil, review.ErrNotShown // only officers may see what officers decided
 	}
-	got, err := w.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, review.SeeEverything)
+	got, err := w.api.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, review.SeeEverything)
 	if err != nil {
 		return nil, err
 	}
 	return &reviewed{t, now, report.NewCounter(got.Report.Submission.Text)}, nil
 }
 
-func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
+func (w reviewsAPI) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
 	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
@@ -150,23 +150,23 @@ type apiPutRulesInput struct {
 	Body report.Rules
 }
 
-func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
+func (w reviewsAPI) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *pages.Visitor) (report.Rules, error) {
-		return in.Body.InBytes(r.count).Decided(r.now.Rules, v.Name, w.Web.Options().Now()), nil
+		return in.Body.InBytes(r.count).Decided(r.now.Rules, v.Name, w.api.Web.Options().Now()), nil
 	})
 }
 
-func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
+func (w reviewsAPI) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *pages.Visitor) (report.Rules, error) {
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: there is no change to undo", concordat.ErrInvalid)
 		}
-		return w.Web.Reviews.FormerRules(ctx, r.task)
+		return w.api.Web.Reviews.FormerRules(ctx, r.task)
 	})
 }
 
 // changeRulesIf changes the rules if they have not changed since the caller read them.
-func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string,
+func (w reviewsAPI) changeRulesIf(ctx context.Context, in ConditionInput, action string,
 	change func(*reviewed, *pages.Visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	seen, err := in.revision()
@@ -188,9 +188,10 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 }
 
 // keepRules stores new rules unless someone else has changed them since r was read.
-func (w api) keepRules(ctx context.Context, v *pages.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
+func (w reviewsAPI) keepRules(ctx context.Context, v *pages.Visitor, r *reviewed, rules report.Rules,
+	action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
-	err := w.Web.Reviews.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
+	err := w.api.Web.Reviews.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
 		err = fmt.Errorf("%w: %w", web.ErrRevision, err)
 	}
@@ -214,7 +215,7 @@ type apiExcludeInput struct {
 // maxRuleTries is the maximum number of attempts to change rules that others are changing at the same time.
 const maxRuleTries = 10
 
-func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
+func (w reviewsAPI) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	if (in.Body.Source == nil) == (in.Body.Passage == nil) {
 		return nil, fmt.Errorf("%w: a source or a passage is required", concordat.ErrInvalid)
@@ -252,7 +253,7 @@ func (r *reviewed) place(f url.Values, s concordat.Span) error {
 }
 
 // reviseRules applies a page form, prepared by fill, to the current rules. It retries if someone else changes the rules in the meantime.
-func (w api) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
+func (w reviewsAPI) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
 	error) {
 	for tries := 1; ; tries++ {
 		r, err := w.reviewed(ctx, v, id)
@@ -263,7 +264,7 @@ func (w api) reviseRules(ctx context.Context, v *pages.Visitor, id string, fill 
 		if err := fill(r, f); err != nil {
 			return nil, err
 		}
-		rules, subject, err := w.Web.Reviews.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
+		rules, subject, err := w.api.Web.Reviews.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}
@@ -284,7 +285,7 @@ type apiCountWordingInput struct {
 	}
 }
 
-func (w api) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*apiRulesOutput, error) {
+func (w reviewsAPI) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*apiRulesOutput, error) {
 	return w.reviseRules(ctx, visitorOf(ctx), in.ID, func(r *reviewed, f url.Values) error {
 		f.Set("action", "uncount-wording")
 		if in.Body.Count {
@@ -305,7 +306,7 @@ type apiDecideLeadInput struct {
 	}
 }
 
-func (w api) apiDecideLead(ctx context.Context, in *apiDecideLeadInput) (*apiRulesOutput, error) {
+func (w reviewsAPI) apiDecideLead(ctx context.Context, in *apiDecideLeadInput) (*apiRulesOutput, error) {
 	return w.reviseRules(ctx, visitorOf(ctx), in.ID, func(r *reviewed, f url.Values) error {
 		f.Set("action", map[report.LeadState]string{report.LeadOpen: "open-lead", report.LeadCounted: "count-lead",
 			report.LeadSetAside: "set-aside-lead"}[in.Body.State])
