@@ -10,13 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"concordat"
 	"concordat/internal/webtest"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web/message"
 )
 
 // TestBadFilesKeepNoOtherBack: an unreadable file becomes a separate check that states the reason in the reader's language.
@@ -168,52 +166,6 @@ func TestWhyItWaits(t *testing.T) {
 	page := p.Upload(http.StatusOK, nil, "b.txt", webtest.Folios)
 	if !strings.Contains(page, "Number 2 in the queue") || !strings.Contains(page, "the site is starting or stopping") {
 		t.Errorf("no reason:\n%s", page)
-	}
-}
-
-func TestCauses(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		cause store.Cause
-		want  string
-		fault bool // a fault of the site
-	}{
-		{store.Cause{Code: "encrypted", Detail: "it wants a password", Advice: "remove the password and submit it again"},
-			"The file is encrypted: it wants a password. Remove the password and submit the file again.", false},
-		{store.Cause{Code: "no_text_layer", Advice: "run OCR"}, "The pages are images without text. Run character", false},
-		{store.Cause{Code: store.CauseLimit, Detail: "unpacked size: 600 MiB",
-			Advice: "raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it"},
-			"ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.", false},
-		{store.Cause{Code: store.CauseCancelled, Who: "eve"}, "Cancelled by eve.", false},
-		{store.Cause{Code: store.CauseDeleted}, "Deleted.", false},
-		{(&store.QuotaUsed{Charge: store.Charge{Kind: "documents", Amount: 9, Most: 5}, Left: 5}).Cause(),
-			"Quota of documents in 24 hours: this needs 9, but the maximum is 5.", false},
-		{(&store.QuotaUsed{Charge: store.Charge{Kind: "bytes", Amount: 2, Most: 5}, Left: 1, Retry: time.Unix(60, 0)}).Cause(),
-			"Quota of bytes in 24 hours: 1 of 5 left; try again at 1970-01-01 00:01 UTC.", false},
-		{store.Cause{Code: store.CauseSplit, Numbers: []int{3}}, "3 checks", true},
-		{store.Cause{Code: store.CauseAdded, Numbers: []int{1, 2, 0, 4}}, "1 new, 2 replaced, 0 unchanged; 4 could not", true},
-		{store.Cause{Code: store.CauseUnread, Numbers: []int{1, 6}}, "1 of 6 documents could not be read.", true},
-		{store.Cause{Code: store.CauseGivenUp, Numbers: []int{3}}, "abandoned after 3 attempts that ended without a result. The program crashed",
-			true},
-		{store.Cause{Code: store.CauseFault, Detail: "the program failed"}, "Tell the administrator", true},
-		{store.Cause{Code: store.CauseCrashed}, "crashed the program", true},
-		{store.Cause{Detail: "something else: happened"}, "something else: happened", true},
-		{store.Cause{Code: "of a later version", Detail: "x"}, "of a later version: x", true},
-		{store.Cause{Detail: "cancelled by eve"}, "cancelled by eve", true}, // text without a code is never interpreted
-	} {
-		if got := message.English.Cause(c.cause); !strings.Contains(got, c.want) {
-			t.Errorf("%q: got %q, want %q", c.cause, got, c.want)
-		}
-		if got := message.IsSiteFault(c.cause); got != c.fault {
-			t.Errorf("%q is a fault of the site: %v", c.cause, got)
-		}
-	}
-	if got := message.English.Cause(store.Cause{}); got != "" {
-		t.Errorf("no cause is %q", got)
-	}
-	empty := store.Cause{Code: store.CauseEmpty, Detail: "no byte"}
-	if got := message.Language("zh-Hans").Cause(empty); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
-		t.Errorf("got %q", got)
 	}
 }
 
