@@ -22,24 +22,28 @@ func (s *Daemon) hooks() *webhook.Sender {
 		Panicked: s.meters.panic})
 }
 
-// adder returns a function that adds a file from a program to a library, just as the command add does for a file in a folder.
-func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, intake.AddedFile,
-	io.Reader) ([]intake.AddedDocument, error) {
-	return func(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument, error) {
-		file, err := nameless(o.Dir)
-		if err != nil {
-			return nil, fmt.Errorf("add: %w", err)
-		}
-		defer func() { _ = file.Close() }() // the file is removed
-		size, err := io.Copy(file, content)
-		if err != nil {
-			return nil, fmt.Errorf("add: %w", err)
-		}
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return nil, fmt.Errorf("add: %w", err)
-		}
-		return d.ingest(ctx, o, lib, f, file, size)
+// adder adds files from programs to libraries, just as the command add does for files in a folder.
+type adder struct {
+	d *WebApp
+	o *instance.Instance
+}
+
+// AddFile implements intake.Adder.
+func (a adder) AddFile(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument,
+	error) {
+	file, err := nameless(a.o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("add: %w", err)
 	}
+	defer func() { _ = file.Close() }() // the file is removed
+	size, err := io.Copy(file, content)
+	if err != nil {
+		return nil, fmt.Errorf("add: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("add: %w", err)
+	}
+	return a.d.ingest(ctx, a.o, lib, f, file, size)
 }
 
 // nameless returns an unnamed file on the disk of dir. The file disappears however the process ends.

@@ -105,7 +105,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		ReportPDF: pdfWriter(o, s.options.Sign),
 		Originals: newOriginals(files, d.reader, instance.Extraction(o.Config)),
 		Choices:   choices{o},
-		Room:      o.CheckDisk,
+		Disk:      o,
 		Machine:   machine{s},
 		Keystore:  siteKeys{o},
 		Settings:  siteSettings{s},
@@ -120,7 +120,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Partner:   connector{s},
 		MaxUpload: o.Config.Extract.MaxInput,
 
-		AddFile:      d.adder(o),
+		Adder:        adder{d, o},
 		Example:      demo.Files,
 		HookNetworks: o.Config.Webhooks.Allow,
 		Harvest:      HarvestFetch(o),

@@ -75,17 +75,16 @@ type Options struct {
 	// Example contains documents for a new site in library/ and a thesis to check against them in submission/; if nil, no example is
 	// offered.
 	Example fs.FS
-	// AddFile adds the documents of one file to a library and reports the result for each; if nil, no documents can be added here. An
-	// error concerns the whole file and may be caused by its content.
-	AddFile func(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument, error)
+	// Adder adds documents to libraries; if nil, no documents can be added here.
+	Adder intake.Adder
 	// HookNetworks are the private networks that webhooks may reach.
 	HookNetworks []netip.Prefix
 	// Harvest reads sources of documents; if nil, no sources can be added here.
 	Harvest *fetch.Client
 
-	// Room, if not nil, is called before files are accepted and after every MiB, so that each of several concurrent uploads exceeds the
+	// Disk, if not nil, is checked before files are accepted and after every MiB, so that each of several concurrent uploads exceeds the
 	// limit by at most that much. An error, for example concordat.ErrDiskFull, rejects the files.
-	Room     func() error
+	Disk     intake.Disk
 	Machine  admin.Machine           // the process and its folder; if nil, the administration pages omit them
 	Keystore admin.Keystore          // the site's signing keys; if nil, the pages show none
 	Nodes    admin.Nodes             // the machines of the site; nil on a site of one machine
@@ -283,11 +282,11 @@ func (w *Web) routes() {
 		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
 	w.Intake = intake.New(w, intake.Options{Site: w.o.Site, Store: w.o.Store, Queue: w.o.Queue, Files: w.o.Files, People: w.People,
 		Batches: w.Batches, Settings: w.Settings, Faults: w, Choices: w.o.Choices, Rules: w.o.Rules,
-		Room: w.o.Room, MaxUpload: w.o.MaxUpload, NoStore: w.o.Policy.NoStore, Logger: w.o.Logger})
+		Disk: w.o.Disk, MaxUpload: w.o.MaxUpload, NoStore: w.o.Policy.NoStore, Logger: w.o.Logger})
 	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Intake, Tasks: w.Tasks, Progress: w.progress,
 		Shares: w.Shares, Deletions: w.Deletions, Choices: w.o.Choices, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
 	example := intake.NewExample(w, intake.ExampleOptions{Intake: w.Intake, Libraries: w.Library, Deletions: w.Deletions,
-		MayDelete: w.o.Eraser != nil, Files: w.o.Example, AddFile: w.o.AddFile})
+		MayDelete: w.o.Eraser != nil, Files: w.o.Example, Adder: w.o.Adder})
 	w.Harvests = harvests.New(w, harvests.Options{Store: w.o.Store, Fetch: w.o.Harvest, Now: w.o.Now})
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	checks.New(w, checks.Options{Control: w.Tasks, Reviews: w.Reviews, Settings: w.Settings, Batches: control, Example: example,

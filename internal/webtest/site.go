@@ -36,25 +36,38 @@ import (
 	"concordat/web/passwords"
 )
 
-// addText adds plain-text files to a library.
-func addText(s *site.Site) func(context.Context, concordat.LibraryID, intake.AddedFile, io.Reader) ([]intake.AddedDocument, error) {
-	return func(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument, error) {
-		b, err := io.ReadAll(content)
-		if err != nil {
-			return nil, err
-		}
-		if strings.HasSuffix(f.Name, ".bad") {
-			return []intake.AddedDocument{{Ingested: site.Ingested{ID: f.ID}, Err: errors.New("damaged")}}, nil
-		}
-		var out []intake.AddedDocument
-		err = s.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
-			yield(site.Incoming{ID: f.ID, Title: f.Title, Author: f.Author, Text: string(b), Dated: f.Date, DatedBy: concordat.DateGiven}, nil)
-		}, func(one site.Ingested) error {
-			out = append(out, intake.AddedDocument{Ingested: one})
-			return nil
-		})
-		return out, err
+// textAdder adds plain-text files to libraries.
+type textAdder struct{ s *site.Site }
+
+// AddFile implements intake.Adder.
+func (a textAdder) AddFile(ctx context.Context, lib concordat.LibraryID, f intake.AddedFile, content io.Reader) ([]intake.AddedDocument,
+	error) {
+	b, err := io.ReadAll(content)
+	if err != nil {
+		return nil, err
 	}
+	if strings.HasSuffix(f.Name, ".bad") {
+		return []intake.AddedDocument{{Ingested: site.Ingested{ID: f.ID}, Err: errors.New("damaged")}}, nil
+	}
+	var out []intake.AddedDocument
+	err = a.s.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {
+		yield(site.Incoming{ID: f.ID, Title: f.Title, Author: f.Author, Text: string(b), Dated: f.Date, DatedBy: concordat.DateGiven}, nil)
+	}, func(one site.Ingested) error {
+		out = append(out, intake.AddedDocument{Ingested: one})
+		return nil
+	})
+	return out, err
+}
+
+// disk is a disk that can be declared full.
+type disk struct{ full *atomic.Bool }
+
+// CheckDisk implements intake.Disk.
+func (d disk) CheckDisk() error {
+	if d.full.Load() {
+		return concordat.ErrDiskFull
+	}
+	return nil
 }
 
 // newBatches returns the batch queue of a site, with the batches' folders below dir.
@@ -264,13 +277,8 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 		Choices: Choices{Sections: []string{"thesis"}, Sites: []pages.Partner{{Site: "SOUTH", Name: "South <Site>",
 			Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}},
 		Harvest: fetch.New(fetch.Options{Agent: "concordat/test"}),
-		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Room: func() error {
-			if full.Load() {
-				return concordat.ErrDiskFull
-			}
-			return nil
-		},
+		Adder:   textAdder{s}, HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Disk:    disk{full},
 		Machine: Machine{}, Settings: ReadOnlySettings, Nodes: Nodes(Machines), Hashing: Cheap,
 		Partner: partner,
 		Rules:   func() report.Rules { return report.Rules{} }}

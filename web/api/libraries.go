@@ -208,7 +208,7 @@ func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, err
 	b := &out.Body
 	o := w.api.Web.Options()
 	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, o.Site.ID(), o.Title(), people.Scopes, store.EventKinds()
-	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, o.AddFile != nil
+	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, o.Adder != nil
 	b.MaxFile, b.MaxFiles, b.MaxPage = o.MaxUpload, pages.MaxFiles, 500
 	return out, nil
 }
@@ -234,7 +234,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *pages.Visit
 	if err != nil {
 		return err
 	}
-	if w.api.Web.Options().AddFile == nil {
+	if w.api.Web.Options().Adder == nil {
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
 	limit.Unhurried(rw, r)
@@ -263,8 +263,9 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *pages.Visi
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err
 	}
-	docs, err := w.api.Web.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.api.Web.Intake.WhileRoom(content)),
-		w.api.Web.Options().MaxUpload))
+	o := w.api.Web.Options()
+	bounded := http.MaxBytesReader(rw, io.NopCloser(w.api.Web.Intake.WhileRoom(content)), o.MaxUpload)
+	docs, err := o.Adder.AddFile(r.Context(), lib, f, bounded)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

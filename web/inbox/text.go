@@ -156,10 +156,8 @@ func (d *Inbox) keep(ctx context.Context, r *fetch.Response, stated string) (j s
 	if !oai.IsText(media, r.Name) && !oai.IsText("", r.Name) {
 		return j, 0, refuse("%s cannot be read as text: %s.", r.URL, cmp.Or(media, "its type is unknown"))
 	}
-	if d.w.Options().Room != nil {
-		if err := d.w.Options().Room(); err != nil {
-			return j, 0, err
-		}
+	if err := d.w.Intake.CheckDisk(); err != nil {
+		return j, 0, err
 	}
 	hash, size, err := d.w.Options().Files.Put(ctx, r.Body, d.w.Options().MaxUpload)
 	switch {

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,13 @@ type AddedDocument struct {
 	Err error // why it was not added; nil if it was added
 	// LeftOut lists the files of the archive that were skipped. It is set only with the archive's first document.
 	LeftOut concordat.LeftOut
+}
+
+// Adder adds documents to libraries. It is safe for concurrent use.
+type Adder interface {
+	// AddFile adds the documents of one file to a library and returns the result for each. An error concerns the whole file and may be
+	// caused by its content.
+	AddFile(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
 }
 
 // ReadAdded reads the add-documents form and passes each file to take, which reads as much of the content as it needs.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -29,8 +28,7 @@ type ExampleOptions struct {
 	MayDelete bool // the pages can delete permanently
 	// Files contains documents in library/ and a thesis to check against them in submission/; if nil, no example is offered.
 	Files fs.FS
-	// AddFile adds the documents of one file to a library and reports the result for each; if nil, no example is offered.
-	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+	Adder Adder // if nil, no example is offered
 }
 
 // Example offers a library and a thesis that copies from it, so that visitors can see a first report without documents of their own.
@@ -60,7 +58,7 @@ const (
 
 // State returns the example's state for the list of checks; empty is true if there are no checks.
 func (e Example) State(ctx context.Context, v *pages.Visitor, empty bool) (out checks.ExampleState, err error) {
-	if v.Role != store.RoleAdministrator || e.o.Files == nil || e.o.AddFile == nil || !e.o.MayDelete {
+	if v.Role != store.RoleAdministrator || e.o.Files == nil || e.o.Adder == nil || !e.o.MayDelete {
 		return out, nil
 	}
 	_, err = e.o.Intake.o.Store.Catalogue.Library(ctx, exampleLibrary)
@@ -146,7 +144,7 @@ func (e Example) add(ctx context.Context, v *pages.Visitor) (concordat.TaskID, e
 // text.
 func (e Example) addFile(ctx context.Context, name string, content []byte) error {
 	one := func(f AddedFile, text string) error {
-		docs, err := e.o.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))
+		docs, err := e.o.Adder.AddFile(ctx, exampleLibrary, f, strings.NewReader(text))
 		for _, d := range docs {
 			err = errors.Join(err, d.Err)
 		}

@@ -24,7 +24,13 @@ type Faults interface {
 	FaultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string)
 }
 
-// Options configures the pages. All fields except Room are required.
+// Disk holds the files of a site. It is safe for concurrent use.
+type Disk interface {
+	// CheckDisk returns an error, for example concordat.ErrDiskFull, if the disk accepts no more files.
+	CheckDisk() error
+}
+
+// Options configures the pages. All fields except Disk are required.
 type Options struct {
 	Site      *site.Site
 	Store     *store.DB
@@ -36,7 +42,7 @@ type Options struct {
 	Faults    Faults
 	Choices   pages.Choices
 	Rules     func() report.Rules // rules of new reports
-	Room      func() error        // if not nil, returns an error if the disk accepts no more files
+	Disk      Disk                // if nil, the disk is not checked
 	MaxUpload int64               // bytes of one file
 	NoStore   bool                // submissions are not kept once their reports are complete
 	Logger    *slog.Logger

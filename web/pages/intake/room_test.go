@@ -29,6 +29,20 @@ func bytesBelow(dir string) (n int64) {
 	return n
 }
 
+// smallDisk is a disk for most bytes of originals. The site is set before its first file.
+type smallDisk struct {
+	site **webtest.Site
+	most int64
+}
+
+// CheckDisk implements intake.Disk.
+func (s smallDisk) CheckDisk() error {
+	if bytesBelow(filepath.Join((*s.site).Dir, "originals")) >= s.most {
+		return concordat.ErrDiskFull
+	}
+	return nil
+}
+
 // TestRoomWhileFilesCome: free space is checked for every file and every MiB, so that simultaneous uploads do not fill the disk.
 func TestRoomWhileFilesCome(t *testing.T) {
 	t.Parallel()
@@ -36,12 +50,7 @@ func TestRoomWhileFilesCome(t *testing.T) {
 	var d *webtest.Site
 	d = webtest.NewWith(t, true, func(o *web.Options) {
 		o.MaxUpload = 8 << 20
-		o.Room = func() error {
-			if bytesBelow(filepath.Join(d.Dir, "originals")) >= most {
-				return concordat.ErrDiskFull
-			}
-			return nil
-		}
+		o.Disk = smallDisk{&d, most}
 	})
 	p := d.SignedIn(t, "olga", store.RoleOfficer).Program(people.Scopes...)
 	var all sync.WaitGroup

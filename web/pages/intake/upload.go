@@ -42,7 +42,7 @@ func (w Intake) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 }
 
 func (w Intake) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
-	if err := w.anyRoom(); err != nil {
+	if err := w.CheckDisk(); err != nil {
 		return nil, err
 	}
 	r.Body = http.MaxBytesReader(rw, r.Body, pages.MaxFiles*w.o.MaxUpload)
@@ -80,30 +80,30 @@ func (w Intake) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, erro
 	}
 }
 
-// anyRoom returns an error if the disk accepts no more files.
-func (w Intake) anyRoom() error {
-	if w.o.Room == nil {
+// CheckDisk returns an error if the disk accepts no more files.
+func (w Intake) CheckDisk() error {
+	if w.o.Disk == nil {
 		return nil
 	}
-	return w.o.Room()
+	return w.o.Disk.CheckDisk()
 }
 
 // roomStep is the number of bytes after which the free disk space is checked again.
 const roomStep = 1 << 20
 
 // WhileRoom returns a reader of r that fails once the disk accepts no more data.
-func (w Intake) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
+func (w Intake) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, disk: w} }
 
 type roomReader struct {
 	r    io.Reader
-	room func() error
+	disk Disk
 	left int // bytes until the next check of the disk
 }
 
 // Read implements io.Reader.
 func (r *roomReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		if err := r.room(); err != nil {
+		if err := r.disk.CheckDisk(); err != nil {
 			return 0, err
 		}
 		r.left = roomStep
