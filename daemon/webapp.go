@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"runtime"
@@ -18,7 +17,6 @@ import (
 	"concordat/demo"
 	"concordat/instance"
 	"concordat/instance/config"
-	"concordat/instance/signing"
 	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
@@ -95,24 +93,20 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Store: o.Store, Queue: d.queue,
 		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.Site.ID())) },
 		Files: files, Logger: s.log,
-		Panicked:   s.meters.panic,
-		CaseTerms:  instance.CaseTerms(o.Config),
-		Rules:      func() report.Rules { return o.Now().Report.Rules },
-		ReportJSON: s.options.Sign.WriteJSON,
-		ReportFile: func(w io.Writer, form web.ReportForm, write func(io.Writer) error) error {
-			return s.options.Sign.WriteFile(w, signing.Form(form), write)
-		},
-		ReportPDF: pdfWriter(o, s.options.Sign),
-		Originals: newOriginals(files, d.reader, instance.Extraction(o.Config)),
-		Choices:   choices{o},
-		Disk:      o,
-		Machine:   machine{s},
-		Keystore:  siteKeys{o},
-		Settings:  siteSettings{s},
-		Meaning:   s.meaning,
-		Joining:   joining{s}.parts(),
-		Nodes:     nodesOf(o),
-		Batches:   d.batches,
+		Panicked:    s.meters.panic,
+		CaseTerms:   instance.CaseTerms(o.Config),
+		Rules:       func() report.Rules { return o.Now().Report.Rules },
+		ReportFiles: newReportWriter(o, s.options.Sign),
+		Originals:   newOriginals(files, d.reader, instance.Extraction(o.Config)),
+		Choices:     choices{o},
+		Disk:        o,
+		Machine:     machine{s},
+		Keystore:    siteKeys{o},
+		Settings:    siteSettings{s},
+		Meaning:     s.meaning,
+		Joining:     joining{s}.parts(),
+		Nodes:       nodesOf(o),
+		Batches:     d.batches,
 		Adding: func() review.Adding {
 			return review.Adding{Rule: review.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}
 		},

@@ -22,7 +22,7 @@ func (c batchChecks) Visible(ctx context.Context, v *Visitor, id concordat.TaskI
 
 // SendReport implements batches.Checks.
 func (c batchChecks) SendReport(rw http.ResponseWriter, rep *report.Report) error {
-	return sendReport(c.w, rw, rep)
+	return c.w.Reports.Send(rw, rep)
 }
 
 // Rules implements batches.Checks.
@@ -34,11 +34,4 @@ func (c batchChecks) AgainDays() int {
 		return 0
 	}
 	return c.w.o.AgainDays()
-}
-
-// sendReport answers with a report as a self-contained page, signed if the site has keys.
-func sendReport(w *Web, rw http.ResponseWriter, rep *report.Report) error {
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rw.Header().Set("Content-Security-Policy", ReportPolicy())
-	return w.ReportHTML(rw, rep)
 }

@@ -41,6 +41,18 @@ type panicking struct{ pages.Choices }
 
 func (panicking) Templates() []string { panic("no templates") }
 
+// halfWritten panics with how in the middle of a report in JSON.
+type halfWritten struct {
+	web.Unsigned
+	how *any
+}
+
+// WriteJSON implements web.ReportWriter.
+func (h halfWritten) WriteJSON(w io.Writer, _ *report.Report) error {
+	_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
+	panic(*h.how)
+}
+
 // TestPanic: a panic is answered with status 500, as a problem for programs and as a page for people, and is logged once and counted; an
 // answer that has begun is aborted.
 func TestPanic(t *testing.T) {
@@ -50,10 +62,7 @@ func TestPanic(t *testing.T) {
 	how := any("half way")
 	d := webtest.NewWith(t, false, func(o *web.Options) {
 		o.Choices = panicking{o.Choices}
-		o.ReportJSON = func(w io.Writer, _ *report.Report) error {
-			_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
-			panic(how)
-		}
+		o.ReportFiles = halfWritten{how: &how}
 		o.Logger, o.Panicked = slog.New(slog.NewTextHandler(&log, nil)), func() { panics.Add(1) }
 	})
 	p := d.SignedIn(t, "olga", store.RoleOfficer)

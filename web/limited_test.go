@@ -17,6 +17,18 @@ import (
 	"concordat/web/review"
 )
 
+// wordsOnly writes as a PDF only the words of a report.
+type wordsOnly struct{ web.Unsigned }
+
+// WritePDF implements web.ReportWriter.
+func (wordsOnly) WritePDF(_ context.Context, w io.Writer, rep *report.Report, comments bool) error {
+	_, err := fmt.Fprintf(w, "comments %t\n", comments)
+	if err == nil {
+		err = report.WriteJSON(w, rep)
+	}
+	return err
+}
+
 // TestLimitedExports: a submitter with a limited view gets every format of a report without other people's words, including the
 // officers', and only the pages of the submitter's own originals.
 func TestLimitedExports(t *testing.T) {
@@ -28,13 +40,7 @@ func TestLimitedExports(t *testing.T) {
 		t.Run(string(see), func(t *testing.T) {
 			d := webtest.NewWith(t, false, func(o *web.Options) {
 				o.Policy = web.Policy{See: see}
-				o.ReportPDF = func(_ context.Context, w io.Writer, rep *report.Report, comments bool) error {
-					_, err := fmt.Fprintf(w, "comments %t\n", comments)
-					if err == nil {
-						err = report.WriteJSON(w, rep)
-					}
-					return err
-				}
+				o.ReportFiles = wordsOnly{}
 			})
 			olga, sue, tom := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter),
 				d.SignedIn(t, "tom", store.RoleSubmitter)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/report/html"
-	"concordat/report/pdf"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/bounds"
@@ -621,15 +619,6 @@ func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.R
 	return w.o.Site.DocumentText(ctx, ref)
 }
 
-// plainPDF writes a report as an unsigned PDF.
-func plainPDF(_ context.Context, w io.Writer, rep *report.Report, _ bool) error {
-	b, err := pdf.Write(rep, pdf.Options{})
-	if err == nil {
-		_, err = w.Write(b)
-	}
-	return err
-}
-
 // pdfWriter sets the content type with the first byte, so that an earlier error can still be reported.
 type pdfWriter struct{ http.ResponseWriter }
 
@@ -644,7 +633,7 @@ func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visito
 	if err != nil {
 		return err
 	}
-	return w.o.ReportPDF(r.Context(), pdfWriter{rw}, rep, w.Reviews.Sees(v, now) == review.SeeEverything)
+	return w.o.ReportFiles.WritePDF(r.Context(), pdfWriter{rw}, rep, w.Reviews.Sees(v, now) == review.SeeEverything)
 }
 
 // pdf answers with the report as a PDF file.

@@ -88,7 +88,7 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	case "json":
 		h.Set("Content-Type", "application/json")
 		h.Set("Content-Disposition", Attachment(t, "json"))
-		if err := w.o.ReportJSON(rw, rep); err != nil {
+		if err := w.WriteJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
 			w.Fail(rw, r, v, err)
 			return
@@ -99,9 +99,9 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", Attachment(t, "csv"))
-		err = w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
+		err = w.WriteCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
-		err = sendReport(w.Web, rw, rep)
+		err = w.Send(rw, rep)
 	}
 	if err != nil {
 		w.o.Logger.Error("report", "task", t.ID, "error", err)
@@ -112,13 +112,26 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 // it.
 func ReportPolicy() string { return html.Policy() + "; frame-ancestors 'none'" }
 
-// ReportHTML and ReportCSV write a report as a self-contained file, signed if the site has keys.
-func (w *Web) ReportHTML(to io.Writer, rep *report.Report) error {
-	return w.o.ReportFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
+// Send answers with a report as a self-contained page, signed if the site has keys.
+func (w reportPages) Send(rw http.ResponseWriter, rep *report.Report) error {
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	rw.Header().Set("Content-Security-Policy", ReportPolicy())
+	return w.WriteHTML(rw, rep)
 }
 
-func (w *Web) ReportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
-	return w.o.ReportFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
+// WriteHTML writes a report as a self-contained page, signed if the site has keys.
+func (w reportPages) WriteHTML(to io.Writer, rep *report.Report) error {
+	return w.o.ReportFiles.WriteFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
+}
+
+// WriteCSV writes a report as a table, signed if the site has keys.
+func (w reportPages) WriteCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
+	return w.o.ReportFiles.WriteFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
+}
+
+// WriteJSON writes a report in JSON, signed if the site has keys. If it fails, it has written nothing or the reader has disconnected.
+func (w reportPages) WriteJSON(to io.Writer, rep *report.Report) error {
+	return w.o.ReportFiles.WriteJSON(to, rep)
 }
 
 // Attachment sets the file name of a download (RFC 6266, section 4); it does not contain the name of the reported document.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -60,14 +59,8 @@ type Options struct {
 	Queue   *site.Queue
 	Files   *store.Files
 	Rules   func() report.Rules // rules of new reports
-	// ReportJSON writes a report in JSON, signed or unsigned. If it fails, it has written nothing or the reader has disconnected. The
-	// default is report.WriteJSON.
-	ReportJSON func(io.Writer, *report.Report) error
-	// ReportFile writes a report in HTML or CSV using write, and signs it if the site has keys. By default, only write is called.
-	ReportFile func(w io.Writer, form ReportForm, write func(io.Writer) error) error
-	// ReportPDF writes a report as a PDF, signed or unsigned, with or without reviewers' comments. If it fails, it has written nothing or
-	// the reader has disconnected. By default, an unsigned PDF is written.
-	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
+	// ReportFiles writes reports to files; if nil, they are unsigned.
+	ReportFiles ReportWriter
 	// Originals renders the pages of submitted files; if nil, they are not shown.
 	Originals Originals
 	// Choices lists the partners that a check can ask, and the section templates; if nil, there are none.
@@ -111,15 +104,6 @@ type Options struct {
 	Panicked  func()           // called after each recovered panic of a request; if nil, panics are only logged
 	Now       func() time.Time // the default is time.Now
 }
-
-// ReportForm is the format of a report file: html or csv.
-type ReportForm string
-
-// The formats for Options.ReportFile.
-const (
-	formHTML ReportForm = "html"
-	formCSV  ReportForm = "csv"
-)
 
 // Web serves the pages. It is safe for concurrent use.
 type Web struct {
@@ -187,17 +171,11 @@ func New(o Options) (*Web, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.ReportFile == nil {
-		o.ReportFile = func(w io.Writer, _ ReportForm, write func(io.Writer) error) error { return write(w) }
-	}
-	if o.ReportJSON == nil {
-		o.ReportJSON = report.WriteJSON
+	if o.ReportFiles == nil {
+		o.ReportFiles = Unsigned{}
 	}
 	if o.Adding == nil {
 		o.Adding = func() review.Adding { return review.Adding{Rule: review.AddNever} }
-	}
-	if o.ReportPDF == nil {
-		o.ReportPDF = plainPDF
 	}
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		Streams: progress.NewStreams(o.Logger), Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}

@@ -220,22 +220,31 @@ func pdfText(t *testing.T, file string) (string, error) {
 	return string(out), err
 }
 
+// withNotes writes PDFs with the comments in a store.
+type withNotes struct {
+	web.Unsigned
+	store *store.DB
+}
+
+// WritePDF implements web.ReportWriter.
+func (f withNotes) WritePDF(ctx context.Context, out io.Writer, rep *report.Report, _ bool) error {
+	notes, err := signing.Notes(ctx, f.store, rep.Task)
+	if err != nil {
+		return err
+	}
+	b, err := pdf.Write(rep, pdf.Options{Notes: notes})
+	if err == nil {
+		_, err = out.Write(b)
+	}
+	return err
+}
+
 // TestComments: only the author of a comment can edit and delete it. An edited comment is marked as such, belongs to its passage on the
 // page, in the API and in the PDF, and other officers are notified of it.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
-		o.ReportPDF = func(ctx context.Context, out io.Writer, rep *report.Report, _ bool) error {
-			notes, err := signing.Notes(ctx, o.Store, rep.Task)
-			if err != nil {
-				return err
-			}
-			b, err := pdf.Write(rep, pdf.Options{Notes: notes})
-			if err == nil {
-				_, err = out.Write(b)
-			}
-			return err
-		}
+		o.ReportFiles = withNotes{store: o.Store}
 	})
 	ada, bo := d.SignedIn(t, "ada", store.RoleOfficer), d.SignedIn(t, "bo", store.RoleOfficer)
 	d.AddFinished(t, "one", "ada", webtest.Thesis(t, 20_000, 10, 5))

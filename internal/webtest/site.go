@@ -198,6 +198,20 @@ func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profil
 	return db, shard, p, err
 }
 
+// signable writes reports as on a site without keys, but not in JSON while unsignable is true.
+type signable struct {
+	web.Unsigned
+	unsignable *atomic.Bool
+}
+
+// WriteJSON implements web.ReportWriter.
+func (s signable) WriteJSON(out io.Writer, rep *report.Report) error {
+	if s.unsignable.Load() {
+		return errors.New("no key")
+	}
+	return s.Unsigned.WriteJSON(out, rep)
+}
+
 // New makes a site with one library of one document, whose queue runs unless idle.
 func New(t testing.TB, idle bool) *Site { return NewWith(t, idle, nil) }
 
@@ -268,12 +282,7 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 		Title: func() string { return "North <University>" }, Store: db, Queue: q, Files: files,
 		Batches:   batches,
 		MaxUpload: 1 << 20, Originals: plainOriginals{files},
-		ReportJSON: func(out io.Writer, rep *report.Report) error {
-			if unsignable.Load() {
-				return errors.New("no key")
-			}
-			return report.WriteJSON(out, rep)
-		},
+		ReportFiles: signable{unsignable: unsignable},
 		Choices: Choices{Sections: []string{"thesis"}, Sites: []pages.Partner{{Site: "SOUTH", Name: "South <Site>",
 			Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}},
 		Harvest: fetch.New(fetch.Options{Agent: "concordat/test"}),

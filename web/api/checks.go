@@ -279,15 +279,15 @@ func (w checksAPI) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.V
 	switch format {
 	case "csv":
 		rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		err = w.api.Web.ReportCSV(rw, rep, report.CSVOptions{})
+		err = w.api.Web.Reports.WriteCSV(rw, rep, report.CSVOptions{})
 	case "html":
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = w.api.Web.ReportHTML(rw, rep)
+		err = w.api.Web.Reports.WriteHTML(rw, rep)
 	case "pdf":
 		return w.api.Web.Reports.WritePDF(rw, r, v, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
-		return w.api.Web.Options().ReportJSON(rw, rep)
+		return w.api.Web.Reports.WriteJSON(rw, rep)
 	}
 	if err != nil { // the answer has begun, so the error can only be logged
 		w.api.Web.Options().Logger.Info("report", "task", t.ID, "error", err)

@@ -168,7 +168,7 @@ func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	case "json":
 		h.Set("Content-Type", "application/json")
 		h.Set("Content-Disposition", web.Attachment(t, "json"))
-		if err := d.w.Options().ReportJSON(rw, rep); err != nil {
+		if err := d.w.Reports.WriteJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
 			d.w.Fail(rw, r, nil, err)
 			return
@@ -176,11 +176,11 @@ func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", web.Attachment(t, "csv"))
-		err = d.w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
+		err = d.w.Reports.WriteCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		d.frame(rw, s.platform, web.ReportPolicy())
-		err = d.w.ReportHTML(rw, rep)
+		err = d.w.Reports.WriteHTML(rw, rep)
 	}
 	if err != nil {
 		d.w.Options().Logger.Error("report", "task", t.ID, "error", err)
