@@ -108,13 +108,8 @@ func (l *layoutPage) mark(p *checkPage, i int) string {
 	return l.Address(l.begins[i]) + "#m" + p.Report.Number(i)
 }
 
-func (w reportPages) layoutRoutes() {
-	w.AddPage("GET /checks/{id}/pages", pages.Everyone, w.layoutPage)
-	w.AddPage("GET /checks/{id}/pages/{n}", pages.Everyone, w.leafPicture)
-}
-
 // layoutPage shows the submission in its original layout, with its passages marked.
-func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query()
 	piece := q.Get("part") != ""
 	p, got, err := w.reader(r, v, piece)
@@ -132,7 +127,7 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 			noteOriginal(r.Context(), w, v, p.ID, piece)
 		}
 		if err = layOut(w, r, p, got, k); errors.Is(err, concordat.ErrInvalid) && !piece {
-			w.o.Logger.Warn("pages", "task", p.ID, "error", err)
+			w.Logger.Warn("pages", "task", p.ID, "error", err)
 			p.Layout.Problem = "layout.failed"
 			if errors.Is(err, context.DeadlineExceeded) {
 				p.Layout.Problem = "layout.late"
@@ -141,7 +136,7 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	if k >= 0 {
@@ -212,7 +207,7 @@ func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) e
 	for _, s := range flagged {
 		add(s)
 	}
-	laid, err := w.o.Originals.Layout(r.Context(), p.originals[at], own.In(rep.Submission.Text), spans,
+	laid, err := w.submitted.originals.Layout(r.Context(), p.originals[at], own.In(rep.Submission.Text), spans,
 		(l.Number-1)*leavesAtOnce+1, leavesAtOnce)
 	if err != nil {
 		return err
@@ -312,7 +307,7 @@ func fileAt(parts []site.Part, number string) (int, error) {
 
 // leafPicture sends the image of a page. A browser that opens the address directly is redirected to the page that shows it with its
 // neighbours.
-func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
 	n, err := strconv.Atoi(name)
 	if err != nil || n < 1 {
@@ -332,7 +327,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	}
 	var parts []site.Part
 	if err == nil {
-		parts, _, err = w.originals(r.Context(), t)
+		parts, _, err = w.submitted.of(r.Context(), t)
 	}
 	at := 0
 	if err == nil {
@@ -341,7 +336,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	var p *OriginalPage
 	if err == nil {
 		noteOriginal(r.Context(), w, v, t.ID, true)
-		p, err = w.o.Originals.Page(r.Context(), parts[at], n)
+		p, err = w.submitted.originals.Page(r.Context(), parts[at], n)
 	}
 	switch {
 	case err == nil:
@@ -350,13 +345,13 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *Vis
 	case errors.Is(err, concordat.ErrNotFound) && picture:
 		http.NotFound(rw, r)
 	default:
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	}
 }
 
 // noteOriginal records that someone viewed an original. It records each whole page, and images at intervals.
-func noteOriginal(ctx context.Context, w reportPages, v *Visitor, id concordat.TaskID, part bool) {
-	if !w.Cache.readsOn(id, "original "+v.Name) || !part {
+func noteOriginal(ctx context.Context, w reportPages, v *pages.Visitor, id concordat.TaskID, part bool) {
+	if !w.o.Cache.readsOn(id, "original "+v.Name) || !part {
 		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
 	}
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -28,18 +27,6 @@ import (
 	"concordat/web/review"
 	"concordat/web/static"
 )
-
-// reportPages serves the pages for reading a report, changing its rules and reviewing it.
-type reportPages struct{ *Web }
-
-func (w reportPages) readingRoutes() {
-	w.AddPage("GET /checks/{id}/text/{page}", pages.Everyone, w.textPart)
-	w.AddPage("GET /checks/{id}/sources", pages.Everyone, w.sourcesPage)
-	w.AddPage("GET /checks/{id}/changes", pages.Everyone, w.changesPart)
-	w.AddPage("GET /checks/{id}/passages/{number}", pages.Everyone, w.passagePage)
-	w.AddPage("GET /checks/{id}/compare", pages.Everyone, w.comparePage)
-	w.layoutRoutes()
-}
 
 // fewSources is the number of ranked sources on a page.
 const fewSources = 25
@@ -130,7 +117,7 @@ type Comparison struct {
 type otherText struct{ Place, URL string }
 
 // reader prepares a page about the report of the requested check.
-func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage, *reading, error) {
+func (w reportPages) reader(r *http.Request, v *pages.Visitor, part bool) (*checkPage, *reading, error) {
 	t, err := w.task(r, v)
 	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -141,23 +128,23 @@ func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage,
 	return w.readTask(r, v, t, part)
 }
 
-func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
+func (w reportPages) readTask(r *http.Request, v *pages.Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
 	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: review.Verdicts, Page: 1, Orders: sourceOrders,
 		Filter: sourceFilterOf(nil)}
 	var err error
-	if p.People, err = w.Names(r.Context()); err != nil {
+	if p.People, err = w.frame.Names(r.Context()); err != nil {
 		return nil, nil, err
 	}
-	if p.Row, err = w.Tasks.Row(r.Context(), v, t); err != nil || !pages.HasReport(t) {
+	if p.Row, err = w.o.Tasks.Row(r.Context(), v, t); err != nil || !pages.HasReport(t) {
 		return p, nil, err
 	}
-	if p.Review, err = w.Reviews.Of(r.Context(), t); err != nil {
+	if p.Review, err = w.o.Reviews.Of(r.Context(), t); err != nil {
 		return nil, nil, err
 	}
-	see := w.Reviews.Sees(v, p.Review)
-	p.MayDelete = v.MayReview() && w.o.Eraser != nil
+	see := w.o.Reviews.Sees(v, p.Review)
+	p.MayDelete = v.MayReview() && w.o.MayDelete
 	p.Decides = v.Role == store.RoleAdministrator
-	got, err := w.Cache.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
+	got, err := w.o.Cache.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.Mark(v.Name)
 	if see != review.SeeEverything {
 		p.Limited, p.Review = see, nil // only officers may see what officers wrote
@@ -166,13 +153,13 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 		return p, nil, err
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
-	p.originals, p.unpaged, _ = w.originals(r.Context(), t) // without originals there is no link
-	w.Cache.NoteRead(r.Context(), v, t.ID, part)
+	p.originals, p.unpaged, _ = w.submitted.of(r.Context(), t) // without originals there is no link
+	w.o.Cache.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
 
 // checkPage shows the state of a check, and its report once there is one.
-func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, err := w.task(r, v)
 	var p *checkPage
 	var got *reading
@@ -183,30 +170,30 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		err = nil // the page shows the error
 	}
 	if err == nil && !t.State.Ended() {
-		p.Now, err = w.progress.For(v, message.LanguageOf(r)).Now(r.Context(), t)
+		p.Now, err = w.o.Progress.For(v, message.LanguageOf(r)).Now(r.Context(), t)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	if got != nil {
 		w.showReport(rw, r, v, p, got)
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
 // showReport shows a whole report, either with its text or in the original layout.
-func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *Visitor, p *checkPage, got *reading) {
+func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, p *checkPage, got *reading) {
 	if err := fill(w, r, v, p, got); err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
 // sameAuthors marks alerts whose document may be by an author of the submission.
-func sameAuthors(ctx context.Context, w *Web, r *report.Report, later []alerts.Alert) error {
+func sameAuthors(ctx context.Context, db *store.DB, r *report.Report, later []alerts.Alert) error {
 	if len(r.Authors) == 0 {
 		return nil
 	}
@@ -214,7 +201,7 @@ func sameAuthors(ctx context.Context, w *Web, r *report.Report, later []alerts.A
 	for _, a := range later {
 		all = append(all, a.Alert)
 	}
-	authors, err := site.AuthorsOf(ctx, w.o.Store, all)
+	authors, err := site.AuthorsOf(ctx, db, all)
 	for i, a := range later {
 		later[i].Same = r.Language.SameAuthorWords(report.SameAuthor(r.Authors, authors[a.Seq]))
 	}
@@ -222,22 +209,22 @@ func sameAuthors(ctx context.Context, w *Web, r *report.Report, later []alerts.A
 }
 
 // fill prepares all parts of a report.
-func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading) (err error) {
+func fill(w reportPages, r *http.Request, v *pages.Visitor, p *checkPage, got *reading) (err error) {
 	q := r.URL.Query()
 	if n, err := strconv.Atoi(q.Get("page")); err == nil && p.Layout == nil {
 		p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first page
 	}
 	if p.MayReview {
 		var next int64
-		if p.Watched, err = w.Alerts.IsWatched(r.Context(), p.ID); err != nil {
+		if p.Watched, err = w.o.Alerts.IsWatched(r.Context(), p.ID); err != nil {
 			return err
 		}
-		p.Since, next, err = w.Alerts.List(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: p.ID}, 0, sinceShown)
+		p.Since, next, err = w.o.Alerts.List(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: p.ID}, 0, sinceShown)
 		if err != nil {
 			return err
 		}
 		p.MoreSince = next > 0
-		if err := sameAuthors(r.Context(), w.Web, got.Report, p.Since); err != nil {
+		if err := sameAuthors(r.Context(), w.Store, got.Report, p.Since); err != nil {
 			return err
 		}
 	}
@@ -247,7 +234,7 @@ func fill(w reportPages, r *http.Request, v *Visitor, p *checkPage, got *reading
 		l.Only = p.Only.Ordinal
 	}
 	if p.Review != nil {
-		in, err := w.Reviews.CaseLibrary(r.Context(), p.Task, p.Review)
+		in, err := w.o.Reviews.CaseLibrary(r.Context(), p.Task, p.Review)
 		if err != nil {
 			return err
 		}
@@ -322,13 +309,13 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	}
 	l.PartnerLeadTools = func(i int) template.HTML {
 		lead := p.Report.PartnerLeads[i]
-		return w.piece(in, "partner-lead-tools", partnerLeadTools{p.ID, lead, p.Report.PartnerLeadState(lead), p.MayReview && w.o.Partner != nil})
+		return w.piece(in, "partner-lead-tools", partnerLeadTools{p.ID, lead, p.Report.PartnerLeadState(lead), p.MayReview && w.o.MayAsk})
 	}
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e,
 			Notes: p.notesOf(e.Span, p.Report.Number(i)), MayReview: p.MayReview,
-			MayAsk: p.MayReview && w.o.Partner != nil, Asked: requests.SourcesOf(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i),
+			MayAsk: p.MayReview && w.o.MayAsk, Asked: requests.SourcesOf(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i),
 			Deciding: p.deciding(e),
 			Counted:  slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
@@ -442,11 +429,11 @@ func (p *checkPage) notesOf(at concordat.Span, number string) (out []noted) {
 
 // piece executes a template defined in the file of a page.
 func (w reportPages) piece(in message.Language, name string, data any) template.HTML {
-	var b bytes.Buffer
-	if err := w.pages[in]["check"].ExecuteTemplate(&b, name, data); err != nil {
-		w.o.Logger.Error("page", "page", name, "error", err)
+	markup, err := w.o.Pieces.Piece(in, "check", name, data)
+	if err != nil {
+		w.Logger.Error("page", "page", name, "error", err)
 	}
-	return template.HTML(b.String())
+	return markup
 }
 
 // refQuery returns the parameters that identify a document in an address. It does not use the document's rank, which changes with the
@@ -470,14 +457,14 @@ func numbered(r *http.Request, name string, most int) (int, error) {
 }
 
 // textPart writes a page of the text as a fragment for an open page.
-func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, got, err := w.reader(r, v, true)
 	n := 0
 	if err == nil {
 		n, err = numbered(r, "page", p.Pages)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	w.filterLeads(r, p)
@@ -485,10 +472,10 @@ func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visito
 }
 
 // sourcesPage lists the ranked sources, or those whose title or location contains the given words.
-func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	q := r.URL.Query()
@@ -507,11 +494,11 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Vis
 		part(rw, r, w.piece(message.LanguageOf(r), piece, data))
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
 }
 
 // passagePage shows one passage next to all its sources.
-func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query().Get("part") != ""
 	p, got, err := w.reader(r, v, q)
 	k := 0
@@ -521,7 +508,7 @@ func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		}
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	p.Number = got.Report.Number(k)
@@ -532,26 +519,26 @@ func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *Vis
 		part(rw, r, w.piece(message.LanguageOf(r), "passage", p))
 		return
 	}
-	w.Show(rw, r, v, http.StatusOK, "check", "title.passage", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "check", "title.passage", p)
 }
 
 // comparePage shows the submission and one source side by side.
-func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, got, err := w.reader(r, v, false)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	q := r.URL.Query()
 	ref := review.RefOf(q)
 	i := got.Report.Source(ref)
 	if i < 0 {
-		w.Fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
+		w.frame.Fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
 		return
 	}
 	text, err := w.sourceText(r.Context(), v, ref)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	from, _ := strconv.Atoi(q.Get("from")) // an unparsable value starts at the first part
@@ -562,7 +549,7 @@ func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Vis
 	p.Comparison = Comparison{compared, got.Report.Sources[i],
 		report.SourcePlace(got.Report, ref), i + 1, text != "", 0, ref, p.otherTexts(got.Report.Sources[i], ref)}
 	p.Before = max(0, p.From-html.ComparePlaces)
-	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
+	w.frame.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
 // walked returns the indices of the passages that the reader steps through: the uncollapsed ones or, if all are collapsed, all of them.
@@ -612,7 +599,7 @@ func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) 
 }
 
 // sourceText returns the text of a source of this site to visitors who see all checks; others see only the passages in the report.
-func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.Ref) (string, error) {
+func (w reportPages) sourceText(ctx context.Context, v *pages.Visitor, ref concordat.Ref) (string, error) {
 	if !v.SeesAll() {
 		return "", nil
 	}
@@ -628,19 +615,19 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 }
 
 // WritePDF writes the report, with its comments if the visitor sees them.
-func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visitor, rep *report.Report) error {
-	now, err := w.Reviews.OfTask(r.Context(), rep.Task)
+func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, rep *report.Report) error {
+	now, err := w.o.Reviews.OfTask(r.Context(), rep.Task)
 	if err != nil {
 		return err
 	}
-	return w.o.ReportFiles.WritePDF(r.Context(), pdfWriter{rw}, rep, w.Reviews.Sees(v, now) == review.SeeEverything)
+	return w.o.Files.WritePDF(r.Context(), pdfWriter{rw}, rep, w.o.Reviews.Sees(v, now) == review.SeeEverything)
 }
 
 // pdf answers with the report as a PDF file.
-func (w reportPages) pdf(rw http.ResponseWriter, r *http.Request, v *Visitor, t store.Task, rep *report.Report) {
+func (w reportPages) pdf(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, t store.Task, rep *report.Report) {
 	rw.Header().Set("Content-Disposition", Attachment(t, "pdf"))
 	if err := w.WritePDF(rw, r, v, rep); err != nil {
 		rw.Header().Del("Content-Disposition")
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 	}
 }

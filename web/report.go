@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"html/template"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,69 +17,56 @@ import (
 	"concordat/web/review"
 )
 
-// seenLeftOut returns the skipped files, with visible names.
-func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
-	seen := concordat.LeftOut{Count: out.Count}
-	for _, name := range out.Names {
-		seen.Names = append(seen.Names, pages.Visible(name))
-	}
-	return seen
-}
-
-// seenName is pages.Visible for templates; it accepts names of any type.
-func seenName(name any) string { return pages.Visible(fmt.Sprint(name)) }
-
-// shareBar returns a bar whose length shows a share, 0 to 1. The number is shown next to it.
-func shareBar(share float64) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
-		100*min(1, max(0, share))))
-}
-
 // task returns the requested task if the visitor may see it; to other visitors it appears not to exist.
-func (w *Web) task(r *http.Request, v *Visitor) (store.Task, error) {
-	return w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+func (w reportPages) task(r *http.Request, v *pages.Visitor) (store.Task, error) {
+	return w.o.Tasks.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 }
 
-// Visible returns a check that the visitor may see.
-func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (store.Task, error) {
-	return w.Tasks.Visible(ctx, v, id)
-}
-
-// CurrentReport returns the report under the current rules, with the decisions about it, and records the reader.
-func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
+// Current returns the report under the current rules, with the decisions about it, and records the reader.
+func (w reportPages) Current(ctx context.Context, v *pages.Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !pages.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.Reviews.Of(ctx, t)
+	now, err := w.o.Reviews.Of(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	see := w.Reviews.Sees(v, now)
-	got, err := w.Cache.Reading(ctx, t.ID, now.Rules, in, see)
+	got, err := w.Seen(ctx, v, t.ID, now, in, false)
 	if err != nil {
 		return nil, err
 	}
-	w.Cache.NoteRead(ctx, v, t.ID, false)
-	rep := *got.Report
-	if see == review.SeeEverything {
+	rep := *got
+	if w.o.Reviews.Sees(v, now) == review.SeeEverything {
 		rep.Review = now.InReport() // only officers may see what officers wrote
 	}
 	if v.MayReview() { // alerts are for officers
-		if rep.Later, err = site.Later(ctx, w.o.Store, t.ID); err != nil {
+		if rep.Later, err = site.Later(ctx, w.Store, t.ID); err != nil {
 			return nil, err
 		}
 	}
 	return &rep, nil
 }
 
-func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+// Seen returns the part of a report that the visitor may see, under the rules of its review, and records the reader; part is true for a
+// part of a longer answer.
+func (w reportPages) Seen(ctx context.Context, v *pages.Visitor, id concordat.TaskID, now *review.Review, in report.Language,
+	part bool) (*report.Report, error) {
+	got, err := w.o.Cache.Reading(ctx, id, now.Rules, in, w.o.Reviews.Sees(v, now))
+	if err != nil {
+		return nil, err
+	}
+	w.o.Cache.NoteRead(ctx, v, id, part)
+	return got.Report, nil
+}
+
+func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, err := w.task(r, v)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
+		rep, err = w.Current(r.Context(), v, t, message.LanguageOf(r).Report())
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	h := rw.Header()
@@ -90,7 +76,7 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		h.Set("Content-Disposition", Attachment(t, "json"))
 		if err := w.WriteJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
-			w.Fail(rw, r, v, err)
+			w.frame.Fail(rw, r, v, err)
 			return
 		}
 	case "pdf":
@@ -104,7 +90,7 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		err = w.Send(rw, rep)
 	}
 	if err != nil {
-		w.o.Logger.Error("report", "task", t.ID, "error", err)
+		w.Logger.Error("report", "task", t.ID, "error", err)
 	}
 }
 
@@ -121,17 +107,17 @@ func (w reportPages) Send(rw http.ResponseWriter, rep *report.Report) error {
 
 // WriteHTML writes a report as a self-contained page, signed if the site has keys.
 func (w reportPages) WriteHTML(to io.Writer, rep *report.Report) error {
-	return w.o.ReportFiles.WriteFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
+	return w.o.Files.WriteFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
 }
 
 // WriteCSV writes a report as a table, signed if the site has keys.
 func (w reportPages) WriteCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
-	return w.o.ReportFiles.WriteFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
+	return w.o.Files.WriteFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
 // WriteJSON writes a report in JSON, signed if the site has keys. If it fails, it has written nothing or the reader has disconnected.
 func (w reportPages) WriteJSON(to io.Writer, rep *report.Report) error {
-	return w.o.ReportFiles.WriteJSON(to, rep)
+	return w.o.Files.WriteJSON(to, rep)
 }
 
 // Attachment sets the file name of a download (RFC 6266, section 4); it does not contain the name of the reported document.

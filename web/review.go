@@ -15,7 +15,7 @@ import (
 )
 
 // reviewForm parses a form about a task visible to the visitor, and reads the decisions about it so far.
-func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visitor) (store.Task, *review.Review, error) {
+func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) (store.Task, *review.Review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = pages.ParseForm(rw, r)
@@ -23,28 +23,28 @@ func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err != nil {
 		return t, nil, err
 	}
-	now, err := w.Reviews.Of(r.Context(), t)
+	now, err := w.o.Reviews.Of(r.Context(), t)
 	return t, now, err
 }
 
 // addNote saves a comment, a verdict, or a sign-off.
-func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	f := r.PostForm
 	number, bad := strconv.Atoi(f.Get("comment"))
 	switch kind := f.Get("kind"); {
 	case err != nil:
 	case kind != "edit" && kind != "remove":
-		_, err = w.Reviews.KeepNote(r.Context(), v, t, now, f)
+		_, err = w.o.Reviews.KeepNote(r.Context(), v, t, now, f)
 	case bad != nil || kind == "edit" && strings.TrimSpace(f.Get("text")) == "":
 		err = message.Invalid("wrong.comment")
 	case kind == "remove":
-		err = w.Reviews.ChangeComment(r.Context(), v, t, number, "")
+		err = w.o.Reviews.ChangeComment(r.Context(), v, t, number, "")
 	default:
-		err = w.Reviews.ChangeComment(r.Context(), v, t, number, f.Get("text"))
+		err = w.o.Reviews.ChangeComment(r.Context(), v, t, number, f.Get("text"))
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	to := "/checks/" + string(t.ID) + "#notes"
@@ -62,7 +62,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor
 }
 
 // changeLibrary adds the submission of a case to a library or removes it.
-func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, _, err := w.reviewForm(rw, r, v)
 	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -70,19 +70,19 @@ func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *V
 	if err == nil {
 		switch action := r.PostForm.Get("action"); action {
 		case "add":
-			err = w.Reviews.AddCase(r.Context(), v, t, concordat.LibraryID(r.PostForm.Get("library")))
+			err = w.o.Reviews.AddCase(r.Context(), v, t, concordat.LibraryID(r.PostForm.Get("library")))
 		case "remove":
-			err = w.Reviews.RemoveCase(r.Context(), v, t)
+			err = w.o.Reviews.RemoveCase(r.Context(), v, t)
 		default:
 			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 		}
 	}
 	var now *review.Review
 	if err == nil {
-		now, err = w.Reviews.Of(r.Context(), t)
+		now, err = w.o.Reviews.Of(r.Context(), t)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, fmt.Sprintf("/checks/%s?changed=%d#notes", t.ID, now.Latest), http.StatusSeeOther)

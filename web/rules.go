@@ -16,18 +16,18 @@ import (
 )
 
 // changeRules changes the rules of one report. Earlier rules are kept and can be restored.
-func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
 	if err == nil {
-		rules, err = w.Reviews.ApplyRules(r.Context(), v, t, now, r.PostForm)
+		rules, err = w.o.Reviews.ApplyRules(r.Context(), v, t, now, r.PostForm)
 	}
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	var log []review.Change
-	if now, err := w.Reviews.Of(r.Context(), t); err == nil {
+	if now, err := w.o.Reviews.Of(r.Context(), t); err == nil {
 		log = now.Log
 	}
 	http.Redirect(rw, r, w.afterRules(r, t, rules, log), http.StatusSeeOther)
@@ -56,7 +56,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	case "passage", "text", "pages":
 		// Rules split and join passages, but the place stays the same.
 		start, err := strconv.Atoi(place)
-		got, err2 := w.Cache.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), review.SeeEverything)
+		got, err2 := w.o.Cache.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), review.SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.Report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
 				switch n := got.Report.Number(i); at {

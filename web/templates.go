@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
@@ -17,6 +18,7 @@ import (
 	"concordat/report/html"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/pages"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/batches"
 	"concordat/web/pages/libraries"
@@ -33,12 +35,12 @@ var assets = sync.OnceValues(func() (static.Files, error) {
 
 // parsed parses the page templates, each with the frame around it, once for each language. Sites in one process share them because
 // parsing takes a fifth of a second.
-var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.Template, error) {
+var parsed = sync.OnceValues(func() (pieces, error) {
 	files, err := assets()
 	if err != nil {
 		return nil, err
 	}
-	pages := map[message.Language]map[string]*template.Template{}
+	out := pieces{}
 	names, err := fs.Glob(templates, "templates/*.html")
 	if err != nil {
 		return nil, err
@@ -79,14 +81,42 @@ var parsed = sync.OnceValues(func() (map[message.Language]map[string]*template.T
 			"bar":         shareBar,
 			"date":        func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
-		pages[l] = map[string]*template.Template{}
+		out[l] = map[string]*template.Template{}
 		for _, name := range names {
 			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", "templates/parts/*.html", name)
 			if err != nil {
 				return nil, fmt.Errorf("page %s: %w", name, err)
 			}
-			pages[l][strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")] = t
+			out[l][strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")] = t
 		}
 	}
-	return pages, nil
+	return out, nil
 })
+
+// pieces are the parsed templates of the pages, by language and name.
+type pieces map[message.Language]map[string]*template.Template
+
+// Piece executes a template that is defined in the file of a page.
+func (p pieces) Piece(in message.Language, page, name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	err := p[in][page].ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
+
+// seenLeftOut returns the skipped files, with visible names.
+func seenLeftOut(out concordat.LeftOut) concordat.LeftOut {
+	seen := concordat.LeftOut{Count: out.Count}
+	for _, name := range out.Names {
+		seen.Names = append(seen.Names, pages.Visible(name))
+	}
+	return seen
+}
+
+// seenName is pages.Visible for templates; it accepts names of any type.
+func seenName(name any) string { return pages.Visible(fmt.Sprint(name)) }
+
+// shareBar returns a bar whose length shows a share, 0 to 1. The number is shown next to it.
+func shareBar(share float64) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
+		100*min(1, max(0, share))))
+}

@@ -48,7 +48,7 @@ func (p *checkPage) Notices() notices {
 }
 
 // tell describes a change of the rules, with the scores before and after it.
-func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c review.Change, rep *report.Report) notice {
+func (w reportPages) tell(ctx context.Context, v *pages.Visitor, id concordat.TaskID, c review.Change, rep *report.Report) notice {
 	one := notice{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
 		one.By = c.By
@@ -61,7 +61,7 @@ func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, 
 		one.Key, one.Subject = "undone."+action, subjectOf(rep, action, subject)
 	}
 	for i, rules := range []report.Rules{c.Before, c.After} {
-		got, err := w.Cache.Reading(ctx, id, rules, rep.Language, review.SeeEverything)
+		got, err := w.o.Cache.Reading(ctx, id, rules, rep.Language, review.SeeEverything)
 		if err != nil || !got.Report.Scores.Measured() {
 			return one
 		}
@@ -107,7 +107,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 }
 
 // changed returns the notice about the change that led to the page.
-func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []notice {
+func (w reportPages) changed(r *http.Request, v *pages.Visitor, p *checkPage) []notice {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
 		return nil
@@ -126,7 +126,7 @@ func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []notice
 }
 
 // tellHandling describes a change in the handling of a case.
-func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) notice {
+func tellHandling(v *pages.Visitor, id concordat.TaskID, n store.Review) notice {
 	one := notice{Task: id, Key: "told." + string(n.Kind), Subject: n.Text}
 	if n.Text == "" && n.Kind != store.ReviewEdited && n.Kind != store.ReviewRemoved {
 		one.Key += ".none"
@@ -140,10 +140,10 @@ func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) notice {
 }
 
 // changesPart writes, as a page fragment, what others have done to a check since the visitor's page was rendered.
-func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, _, err := w.reader(r, v, true)
 	if err != nil {
-		w.Fail(rw, r, v, err)
+		w.frame.Fail(rw, r, v, err)
 		return
 	}
 	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // an unparsable value means everything

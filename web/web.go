@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -109,7 +108,7 @@ type Options struct {
 type Web struct {
 	pages.Auditor
 	o        Options
-	pages    map[message.Language]map[string]*template.Template
+	pages    pieces
 	Mux      *http.ServeMux
 	handler  http.Handler
 	Calls    limit.Limiter // limits API calls per minute, by token or address
@@ -181,7 +180,6 @@ func New(o Options) (*Web, error) {
 		Streams: progress.NewStreams(o.Logger), Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Tasks = checks.Control{Store: o.Store, Queue: o.Queue}
 	w.Cache = newReportCache(w, cacheOptions{Site: o.Site, Auditor: w.Auditor, Now: o.Now})
-	w.Reports = reportPages{w}
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -240,11 +238,6 @@ func (w *Web) routes() {
 	w.AddPage("GET /{$}", pages.Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
-	w.AddPage("GET /checks/{id}", pages.Everyone, w.Reports.checkPage)
-	w.AddPage("GET /checks/{id}/report", pages.Everyone, w.Reports.reportPage)
-	w.AddPage("POST /checks/{id}/rules", pages.Officers, w.Reports.changeRules)
-	w.AddPage("POST /checks/{id}/notes", pages.Officers, w.Reports.addNote)
-	w.AddPage("POST /checks/{id}/library", pages.Officers, w.Reports.changeLibrary)
 	control := batches.Control{Store: w.o.Store, Queue: w.o.Batches}
 	w.Deletions = deletions.New(w, deletions.Options{Store: w.o.Store, Eraser: w.o.Eraser, Checks: w.Tasks, Reports: w.Cache,
 		Batches: control})
@@ -269,15 +262,22 @@ func (w *Web) routes() {
 	w.Hooks = hooks.New(w, hooks.Options{Store: w.o.Store, Networks: w.o.HookNetworks})
 	checks.New(w, checks.Options{Control: w.Tasks, Reviews: w.Reviews, Settings: w.Settings, Batches: control, Example: example,
 		Progress: w.progress, Streams: w.Streams})
-	w.Reports.readingRoutes()
 	w.Requests = requests.New(w, requests.Options{Site: w.o.Site, Store: w.o.Store, Answers: w.o.Answers, Asks: w.o.Asks, Tasks: w,
 		Partners: w.o.Partner, Logger: w.o.Logger})
 	w.Alerts = alerts.New(w, alerts.Options{Site: w.o.Site, Store: w.o.Store, Asks: w.o.Asks, Tasks: w, Partners: w.o.Partner,
 		Logger: w.o.Logger, Now: w.o.Now})
+	w.Reports = newReportPages(w, reportOptions{Site: w.o.Site, Auditor: w.Auditor, Cache: w.Cache, Tasks: w.Tasks, Reviews: w.Reviews,
+		Alerts: w.Alerts, Progress: w.progress, Pieces: w.pages, Files: w.o.ReportFiles, Originals: w.o.Originals,
+		MayDelete: w.o.Eraser != nil, MayAsk: w.o.Partner != nil, Now: w.o.Now})
 	w.Cases = cases.New(w, cases.Options{Site: w.o.Site, Store: w.o.Store, Terms: w.o.CaseTerms})
 	m.HandleFunc("/", w.as(pages.Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 		w.Fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
+}
+
+// Visible returns a check that the visitor may see.
+func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (store.Task, error) {
+	return w.Tasks.Visible(ctx, v, id)
 }
 
 // robots tells web crawlers to stay away because nothing here is public.

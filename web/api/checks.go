@@ -272,7 +272,7 @@ func (w checksAPI) apiReport(rw http.ResponseWriter, r *http.Request, v *pages.V
 	if err != nil {
 		return err
 	}
-	rep, err := w.api.Web.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
+	rep, err := w.api.Web.Reports.Current(r.Context(), v, t, message.LanguageOf(r).Report())
 	if err != nil {
 		return err
 	}
@@ -407,12 +407,10 @@ func (w checksAPI) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiE
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", web.ErrRevision)
 	}
-	got, err := w.api.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.api.Web.Reviews.Sees(v, now))
+	rep, err := w.api.Web.Reports.Seen(ctx, v, t.ID, now, report.English, from > 0)
 	if err != nil {
 		return nil, err
 	}
-	w.api.Web.Cache.NoteRead(ctx, v, t.ID, from > 0)
-	rep := got.Report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}
 	from = min(max(from, 0), len(rep.Evidence))

@@ -67,22 +67,21 @@ func (w reviewsAPI) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsO
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.api.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, w.api.Web.Reviews.Sees(v, now))
+	rep, err := w.api.Web.Reports.Seen(ctx, v, t.ID, now, report.English, false)
 	if err != nil {
 		return nil, err
 	}
-	w.api.Web.Cache.NoteRead(ctx, v, t.ID, false)
 	out := &apiLeadsOutput{}
 	b := &out.Body
-	b.Asked, b.Total, b.Leads, b.PartnerLeads = got.Report.Leads != nil, len(got.Report.Leads), []leadItem{}, []partnerLeadItem{}
-	leads, err := got.Report.LeadsJSON(in.filter())
+	b.Asked, b.Total, b.Leads, b.PartnerLeads = rep.Leads != nil, len(rep.Leads), []leadItem{}, []partnerLeadItem{}
+	leads, err := rep.LeadsJSON(in.filter())
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range leads {
 		b.Leads = append(b.Leads, leadItem(l))
 	}
-	partners, err := got.Report.PartnerLeadsJSON()
+	partners, err := rep.PartnerLeadsJSON()
 	for _, l := range partners {
 		b.PartnerLeads = append(b.PartnerLeads, partnerLeadItem(l))
 	}

@@ -193,7 +193,7 @@ func (w reviewsAPI) passageAt(ctx context.Context, v *pages.Visitor, t store.Tas
 	if !pages.HasReport(t) {
 		return concordat.Span{}, absent
 	}
-	rep, err := w.api.Web.CurrentReport(ctx, v, t, report.English)
+	rep, err := w.api.Web.Reports.Current(ctx, v, t, report.English)
 	if err != nil {
 		return concordat.Span{}, err
 	}
@@ -214,7 +214,7 @@ func (w reviewsAPI) noted(ctx context.Context, id string) (*review.Review, *repo
 	if err != nil || !pages.HasReport(t) {
 		return now, nil, err
 	}
-	rep, err := w.api.Web.CurrentReport(ctx, visitorOf(ctx), t, report.English)
+	rep, err := w.api.Web.Reports.Current(ctx, visitorOf(ctx), t, report.English)
 	return now, rep, err
 }
 

@@ -53,23 +53,23 @@ func (w api) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, err
 	if in.Passage > 0 {
 		k = strconv.Itoa(in.Passage)
 	}
-	s, err := w.Web.ShownPassage(ctx, v, concordat.TaskID(in.ID), k, report.English)
+	s, err := w.Web.Reports.ShownPassage(ctx, v, concordat.TaskID(in.ID), k, report.English)
 	if err != nil {
 		return nil, err
 	}
 	n := in.Page
 	if n == 0 {
-		at, err := w.Web.Find(ctx, s, 0)
+		at, err := s.Find(ctx, 0)
 		if err != nil {
 			return nil, err
 		}
 		n = max(at.Page, 1)
 	}
-	at, err := w.Web.Find(ctx, s, n)
+	at, err := s.Find(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.Web.Options().Originals.Page(ctx, s.File, n)
+	p, err := s.Page(ctx, n)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (w reviewsAPI) apiReview(ctx context.Context, in *apiCheckInput) (*apiRevie
 	t, err := w.api.Web.Visible(ctx, v, concordat.TaskID(in.ID))
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.api.Web.CurrentReport(ctx, v, t, report.English)
+		rep, err = w.api.Web.Reports.Current(ctx, v, t, report.English)
 	}
 	var now *review.Review
 	if err == nil {
@@ -188,7 +188,7 @@ func (w reviewsAPI) apiRules(ctx context.Context, in *apiRulesInput) (*apiReview
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.api.Web.CurrentReport(ctx, v, t, report.English)
+		rep, err = w.api.Web.Reports.Current(ctx, v, t, report.English)
 	}
 	if err == nil {
 		_, err = w.api.Web.Reviews.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))

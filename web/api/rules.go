@@ -110,11 +110,11 @@ func (w reviewsAPI) reviewed(ctx context.Context, v *pages.Visitor, id string) (
 	if w.api.Web.Reviews.Sees(v, now) != review.SeeEverything {
 		return nil, review.ErrNotShown // only officers may see what officers decided
 	}
-	got, err := w.api.Web.Cache.Reading(ctx, t.ID, now.Rules, report.English, review.SeeEverything)
+	rep, err := w.api.Web.Cache.Report(ctx, t.ID, now.Rules)
 	if err != nil {
 		return nil, err
 	}
-	return &reviewed{t, now, report.NewCounter(got.Report.Submission.Text)}, nil
+	return &reviewed{t, now, report.NewCounter(rep.Submission.Text)}, nil
 }
 
 func (w reviewsAPI) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {

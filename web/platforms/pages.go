@@ -137,7 +137,7 @@ func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	t, err := d.visible(r, s)
 	p := checkView{checkRow: checkRow{t, pages.HasReport(t)}, Open: !t.State.Ended()}
 	if err == nil && p.Report {
-		p.Rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
+		p.Rep, err = d.w.Reports.Current(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
 	if err == nil && t.Cause.Code == store.CauseSplit {
 		var parts []store.Task
@@ -157,7 +157,7 @@ func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	t, err := d.visible(r, s)
 	var rep *report.Report
 	if err == nil {
-		rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
+		rep, err = d.w.Reports.Current(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
 	if err != nil {
 		d.w.Fail(rw, r, nil, err)

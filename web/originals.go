@@ -13,6 +13,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/pages"
 )
 
 // Originals renders the pages of submitted files. A file is identified by the hash of its content, as in store.Files, and the name under
@@ -58,11 +59,14 @@ type OriginalPage struct {
 	PNG           []byte
 }
 
-// originals returns the files of a submission in order. File is empty for a file without pages: pasted text, another format, or a file
-// that was not kept. If no file has pages, originals fails with concordat.ErrNotFound, and why is the reason.
-func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why Pages, err error) {
+// submitted finds the pages of submitted files.
+type submitted struct{ originals Originals } // nil if no pages can be shown
+
+// of returns the files of a submission in order. File is empty for a file without pages: pasted text, another format, or a file that was
+// not kept. If no file has pages, of fails with concordat.ErrNotFound, and why is the reason.
+func (s submitted) of(ctx context.Context, t store.Task) (out []site.Part, why Pages, err error) {
 	var j site.Job
-	if w.o.Originals != nil && len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil {
+	if s.originals != nil && len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil {
 		parts := j.Parts
 		if len(parts) == 0 {
 			parts = []site.Part{{Name: j.Name, File: j.File}}
@@ -71,7 +75,7 @@ func (w *Web) originals(ctx context.Context, t store.Task) (out []site.Part, why
 			if p.File == "" {
 				continue
 			}
-			if got := w.o.Originals.Paged(ctx, p); got != PagesShown {
+			if got := s.originals.Paged(ctx, p); got != PagesShown {
 				parts[i].File, why = "", cmp.Or(why, got)
 			}
 		}
@@ -131,29 +135,32 @@ func (p *checkPage) originalLink(i int) string {
 	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + p.Report.Number(i)
 }
 
-// shownPassage is a program's request for a page with a marked passage.
-type shownPassage struct {
-	File    site.Part
-	own     concordat.Span // the file's part of the report's text
-	rep     *report.Report
-	passage int // number of the passage, from 1; 0 for none
+// ShownPassage is a program's request for a page with a marked passage.
+type ShownPassage struct {
+	originals Originals
+	file      site.Part
+	own       concordat.Span // the file's part of the report's text
+	rep       *report.Report
+	passage   int // number of the passage, from 1; 0 for none
 }
 
 // ShownPassage returns the part of a task that the visitor requests: passage k, or none if k is "". It records that the visitor viewed
 // the original.
-func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
-	t, err := w.Visible(ctx, v, id)
+func (w reportPages) ShownPassage(ctx context.Context, v *pages.Visitor, id concordat.TaskID, k string, in report.Language) (s ShownPassage,
+	err error) {
+	t, err := w.o.Tasks.Visible(ctx, v, id)
 	if err != nil {
 		return s, err
 	}
-	parts, _, err := w.originals(ctx, t)
+	parts, _, err := w.submitted.of(ctx, t)
 	if err != nil {
 		return s, err
 	}
+	s.originals = w.submitted.originals
 	if k == "" {
-		s.File = parts[slices.IndexFunc(parts, func(p site.Part) bool { return p.File != "" })]
+		s.file = parts[slices.IndexFunc(parts, func(p site.Part) bool { return p.File != "" })]
 	} else {
-		if s.rep, err = w.CurrentReport(ctx, v, t, in); err != nil {
+		if s.rep, err = w.Current(ctx, v, t, in); err != nil {
 			return s, err
 		}
 		if s.passage = s.rep.Numbered(k) + 1; s.passage < 1 {
@@ -163,14 +170,19 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 		if !ok {
 			return s, fmt.Errorf("original of passage %q: %w", k, concordat.ErrNotFound)
 		}
-		s.File, s.own = parts[i], own
+		s.file, s.own = parts[i], own
 	}
 	w.Audit(ctx, v.Name, "original_read", map[string]any{"task": t.ID})
 	return s, nil
 }
 
+// Page returns page n of the file, as Originals.Page does.
+func (s ShownPassage) Page(ctx context.Context, n int) (*OriginalPage, error) {
+	return s.originals.Page(ctx, s.file, n)
+}
+
 // Find returns the location of the passage, with its marks on page n, or the zero value if no passage was requested.
-func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
+func (s ShownPassage) Find(ctx context.Context, n int) (Found, error) {
 	if s.passage == 0 {
 		return Found{}, nil
 	}
@@ -179,5 +191,5 @@ func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	if e.End <= e.Start { // the passage is in the name of the file
 		return Found{}, nil
 	}
-	return w.o.Originals.Find(ctx, s.File, s.own.In(s.rep.Submission.Text), e, n)
+	return s.originals.Find(ctx, s.file, s.own.In(s.rep.Submission.Text), e, n)
 }
