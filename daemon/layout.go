@@ -11,11 +11,11 @@ import (
 	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/site"
-	"concordat/web"
+	"concordat/web/pages/reports"
 )
 
-// Layout implements web.Originals.
-func (o *originals) Layout(ctx context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
+// Layout implements reports.Originals.
+func (o *originals) Layout(ctx context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*reports.Layout, error) {
 	placed, err := o.placed(ctx, file, text, spans)
 	if err != nil {
 		return nil, err
@@ -30,9 +30,9 @@ func (o *originals) Layout(ctx context.Context, file site.Part, text string, spa
 	if err != nil {
 		return nil, err
 	}
-	out := &web.Layout{Pages: pages[0].Pages, Begins: make([]int, len(spans))}
+	out := &reports.Layout{Pages: pages[0].Pages, Begins: make([]int, len(spans))}
 	for _, p := range pages {
-		out.Shown = append(out.Shown, web.LaidOut{Number: p.Number, Width: p.Width, Height: p.Height})
+		out.Shown = append(out.Shown, reports.LaidOut{Number: p.Number, Width: p.Width, Height: p.Height})
 	}
 	for i, at := range placed {
 		if len(at) == 0 {
@@ -44,7 +44,7 @@ func (o *originals) Layout(ctx context.Context, file site.Part, text string, spa
 			if k < 0 || k >= len(pages) {
 				continue
 			}
-			var boxes []web.Mark
+			var boxes []reports.Mark
 			for _, b := range pages[k].Marks(s.Start, s.End) {
 				boxes = append(boxes, markOf(b))
 			}
@@ -56,14 +56,14 @@ func (o *originals) Layout(ctx context.Context, file site.Part, text string, spa
 				shown.Marks[last].Boxes = append(shown.Marks[last].Boxes, boxes...)
 				continue
 			}
-			shown.Marks = append(shown.Marks, web.LaidOutMark{Span: i, Begins: s == at[0], Boxes: boxes})
+			shown.Marks = append(shown.Marks, reports.LaidOutMark{Span: i, Begins: s == at[0], Boxes: boxes})
 		}
 	}
 	return out, nil
 }
 
-func markOf(b extract.Box) web.Mark {
-	return web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)}
+func markOf(b extract.Box) reports.Mark {
+	return reports.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)}
 }
 
 // placed returns the positions of spans of a text on the pages of its file. It omits spans that are not found with certainty.

@@ -12,7 +12,7 @@ import (
 	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/reports"
 )
 
 const (
@@ -40,7 +40,7 @@ type originals struct {
 	sizes map[string]int
 }
 
-var _ web.Originals = (*originals)(nil)
+var _ reports.Originals = (*originals)(nil)
 
 // newOriginals returns the originals of a site. The limits of extraction also apply to LibreOffice.
 func newOriginals(files *store.Files, r *instance.Reader, limits sandbox.Options) *originals {
@@ -52,14 +52,14 @@ func newOriginals(files *store.Files, r *instance.Reader, limits sandbox.Options
 		kept: map[string]any{}, sizes: map[string]int{}}
 }
 
-// Find implements web.Originals.
-func (o *originals) Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (web.Found, error) {
+// Find implements reports.Originals.
+func (o *originals) Find(ctx context.Context, file site.Part, text string, span concordat.Span, n int) (reports.Found, error) {
 	pages, err := o.letters(ctx, file)
 	if err != nil {
-		return web.Found{}, err
+		return reports.Found{}, err
 	}
 	at := extract.Locate(pages, extract.Fold(span.In(text)), float64(span.Start)/float64(max(len(text), 1)))
-	out := web.Found{Sure: at.Sure()}
+	out := reports.Found{Sure: at.Sure()}
 	if len(at.Spans) > 0 {
 		out.Page = at.Spans[0].Page // if uncertain, show the best known page without a mark
 	}
@@ -69,7 +69,7 @@ func (o *originals) Find(ctx context.Context, file site.Part, text string, span 
 		}
 		page, err := o.page(ctx, file, n)
 		if err != nil {
-			return web.Found{}, err
+			return reports.Found{}, err
 		}
 		for _, b := range page.Marks(s.Start, s.End) {
 			out.Marks = append(out.Marks, markOf(b))
@@ -89,13 +89,13 @@ func (o *originals) letters(ctx context.Context, file site.Part) ([]string, erro
 	}, func(r *sandbox.Runner, path string) ([]string, error) { return r.Letters(ctx, path) }, file)
 }
 
-// Page implements web.Originals.
-func (o *originals) Page(ctx context.Context, file site.Part, n int) (*web.OriginalPage, error) {
+// Page implements reports.Originals.
+func (o *originals) Page(ctx context.Context, file site.Part, n int) (*reports.OriginalPage, error) {
 	p, err := o.page(ctx, file, n)
 	if err != nil {
 		return nil, err
 	}
-	return &web.OriginalPage{Number: p.Number, Pages: p.Pages, Width: p.Width, Height: p.Height, PNG: p.PNG}, nil
+	return &reports.OriginalPage{Number: p.Number, Pages: p.Pages, Width: p.Width, Height: p.Height, PNG: p.PNG}, nil
 }
 
 func (o *originals) page(ctx context.Context, file site.Part, n int) (*extract.Page, error) {

@@ -12,7 +12,7 @@ import (
 	"concordat"
 	"concordat/extract/sandbox"
 	"concordat/site"
-	"concordat/web"
+	"concordat/web/pages/reports"
 )
 
 const (
@@ -25,28 +25,28 @@ const (
 // keyOf returns a cache key for the pages of a file. It includes the format, which determines LibreOffice's output.
 func keyOf(p site.Part) string { return p.File + strings.ToLower(filepath.Ext(p.Name)) }
 
-// Paged implements web.Originals.
-func (o *originals) Paged(ctx context.Context, p site.Part) web.Pages {
+// Paged implements reports.Originals.
+func (o *originals) Paged(ctx context.Context, p site.Part) reports.Pages {
 	path, err := o.files.Fetch(ctx, p.File)
 	if err != nil {
-		return web.PagesNone
+		return reports.PagesNone
 	}
 	switch head := sandbox.Head(path); {
 	case sandbox.IsPDF(head):
-		return web.PagesShown
+		return reports.PagesShown
 	case !sandbox.Converts(p.Name) || !bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return web.PagesNone
+		return reports.PagesNone
 	}
 	if _, err := o.files.Made(p.File); err == nil {
-		return web.PagesShown
+		return reports.PagesShown
 	}
 	switch _, err := sandbox.FindOffice(o.office); {
 	case err == nil:
-		return web.PagesShown
+		return reports.PagesShown
 	case errors.Is(err, sandbox.ErrNoOffice):
-		return web.PagesNoOffice
+		return reports.PagesNoOffice
 	}
-	return web.PagesUnconfined
+	return reports.PagesUnconfined
 }
 
 // pdf returns the location of a file's pages, which is the file itself, or a PDF created from it on the first call.

@@ -8,7 +8,7 @@ import (
 	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/report/pdf"
-	"concordat/web"
+	"concordat/web/pages/reports"
 )
 
 // maxPDFs is the maximum number of PDF reports created at the same time, since a long report takes about 100 MB.
@@ -21,23 +21,23 @@ type reportWriter struct {
 	turn chan struct{} // holds one element for each PDF that is being created
 }
 
-var _ web.ReportWriter = reportWriter{}
+var _ reports.Writer = reportWriter{}
 
 func newReportWriter(o *instance.Instance, sign *signing.Source) reportWriter {
 	return reportWriter{o, sign, make(chan struct{}, maxPDFs)}
 }
 
-// WriteJSON implements web.ReportWriter.
+// WriteJSON implements reports.Writer.
 func (f reportWriter) WriteJSON(w io.Writer, rep *report.Report) error {
 	return f.sign.WriteJSON(w, rep)
 }
 
-// WriteFile implements web.ReportWriter.
-func (f reportWriter) WriteFile(w io.Writer, form web.ReportForm, write func(io.Writer) error) error {
+// WriteFile implements reports.Writer.
+func (f reportWriter) WriteFile(w io.Writer, form reports.Form, write func(io.Writer) error) error {
 	return f.sign.WriteFile(w, signing.Form(form), write)
 }
 
-// WritePDF implements web.ReportWriter.
+// WritePDF implements reports.Writer.
 func (f reportWriter) WritePDF(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {
 	select {
 	case f.turn <- struct{}{}:

@@ -65,7 +65,7 @@ func BenchmarkThesis(b *testing.B) {
 	get := func(path string) int { return do(http.MethodGet, path, nil).Body.Len() }
 	measure("build", func(int) int { return len(report.Build(f, report.Rules{}).Evidence) })
 	measure("page/cold", func(int) int {
-		d.Web.Forget()
+		d.Web.Cache.Forget("long")
 		return get("/checks/long")
 	})
 	measure("page/again", func(int) int { return get("/checks/long") })

@@ -33,34 +33,6 @@ func (w *Web) Access() (out []Access) {
 	return out
 }
 
-// Forget empties the report cache.
-func (w *Web) Forget() {
-	w.Cache.mu.Lock()
-	defer w.Cache.mu.Unlock()
-	w.Cache.entries, w.Cache.bytes = nil, 0
-}
-
-// BoundReportCache limits the approximate number of bytes of findings in the report cache.
-func (w *Web) BoundReportCache(bytes int) {
-	w.Cache.mu.Lock()
-	defer w.Cache.mu.Unlock()
-	w.Cache.most = bytes
-}
-
-// Shelved returns the number of bytes in the cache.
-func (w *Web) Shelved() int {
-	w.Cache.mu.Lock()
-	defer w.Cache.mu.Unlock()
-	sum := 0
-	for _, b := range w.Cache.entries {
-		sum += b.bytes
-	}
-	if sum != w.Cache.bytes {
-		return -sum - w.Cache.bytes // the sum is wrong
-	}
-	return sum
-}
-
 // SetRequestTime sets the time limit for receiving a request.
 func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
 
@@ -81,6 +53,3 @@ func Refusals() []error {
 		bounds.ErrSlow, review.ErrNotShown, accounts.ErrLink, errSignedOut, ErrRevision, ErrCondition,
 		intake.ErrKey, &limit.Busy{Retry: time.Second}}
 }
-
-// OriginalOf exports originalOf.
-var OriginalOf = originalOf

@@ -193,8 +193,8 @@ func TestOriginalOfSeveralFiles(t *testing.T) {
 	olga := d.SignedIn(t, "olga", store.RoleOfficer)
 	const own = "%PDF-1.7 a thesis of its own, about the hives of the valley.\fIt has two pages, of which nobody else has a word."
 	for title, files := range map[string][]string{
-		"annex":  {"thesis.pdf", own, "annex.pdf", paged},
-		"thesis": {"thesis.pdf", paged, "annex.pdf", own},
+		"annex":  {"thesis.pdf", own, "annex.pdf", webtest.Paged},
+		"thesis": {"thesis.pdf", webtest.Paged, "annex.pdf", own},
 		"text":   {"thesis.pdf", own, "annex.txt", webtest.Folios},
 	} {
 		olga.Upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {title}}, files...)

@@ -16,6 +16,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/pages"
+	"concordat/web/pages/reports"
 )
 
 // lines is a log that is safe for concurrent writers.
@@ -43,11 +44,11 @@ func (panicking) Templates() []string { panic("no templates") }
 
 // halfWritten panics with how in the middle of a report in JSON.
 type halfWritten struct {
-	web.Unsigned
+	reports.Unsigned
 	how *any
 }
 
-// WriteJSON implements web.ReportWriter.
+// WriteJSON implements reports.Writer.
 func (h halfWritten) WriteJSON(w io.Writer, _ *report.Report) error {
 	_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
 	panic(*h.how)

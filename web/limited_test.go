@@ -14,13 +14,14 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages/reports"
 	"concordat/web/review"
 )
 
 // wordsOnly writes as a PDF only the words of a report.
-type wordsOnly struct{ web.Unsigned }
+type wordsOnly struct{ reports.Unsigned }
 
-// WritePDF implements web.ReportWriter.
+// WritePDF implements reports.Writer.
 func (wordsOnly) WritePDF(_ context.Context, w io.Writer, rep *report.Report, comments bool) error {
 	_, err := fmt.Fprintf(w, "comments %t\n", comments)
 	if err == nil {

@@ -38,6 +38,7 @@ import (
 	"concordat/web/pages/intake"
 	"concordat/web/pages/libraries"
 	"concordat/web/pages/partners"
+	"concordat/web/pages/reports"
 	"concordat/web/pages/requests"
 	"concordat/web/pages/settings"
 	"concordat/web/pages/shares"
@@ -59,9 +60,9 @@ type Options struct {
 	Files   *store.Files
 	Rules   func() report.Rules // rules of new reports
 	// ReportFiles writes reports to files; if nil, they are unsigned.
-	ReportFiles ReportWriter
+	ReportFiles reports.Writer
 	// Originals renders the pages of submitted files; if nil, they are not shown.
-	Originals Originals
+	Originals reports.Originals
 	// Choices lists the partners that a check can ask, and the section templates; if nil, there are none.
 	Choices pages.Choices
 	// Example contains documents for a new site in library/ and a thesis to check against them in submission/; if nil, no example is
@@ -120,8 +121,8 @@ type Web struct {
 	requestTime time.Duration // time limit of a request without files from a known caller
 
 	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
-	Cache     *reportCache // recently read reports
-	Reports   reportPages
+	Cache     *reports.Cache // recently read reports
+	Reports   reports.Reports
 	Tasks     checks.Control
 	Intake    intake.Intake
 	Accounts  accounts.Accounts
@@ -171,7 +172,7 @@ func New(o Options) (*Web, error) {
 		o.Now = time.Now
 	}
 	if o.ReportFiles == nil {
-		o.ReportFiles = Unsigned{}
+		o.ReportFiles = reports.Unsigned{}
 	}
 	if o.Adding == nil {
 		o.Adding = func() review.Adding { return review.Adding{Rule: review.AddNever} }
@@ -179,7 +180,7 @@ func New(o Options) (*Web, error) {
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		Streams: progress.NewStreams(o.Logger), Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Tasks = checks.Control{Store: o.Store, Queue: o.Queue}
-	w.Cache = newReportCache(w, cacheOptions{Site: o.Site, Auditor: w.Auditor, Now: o.Now})
+	w.Cache = reports.NewCache(w, reports.CacheOptions{Site: o.Site, Auditor: w.Auditor, Now: o.Now})
 	var err error
 	if w.static, err = assets(); err != nil {
 		return nil, err
@@ -266,7 +267,7 @@ func (w *Web) routes() {
 		Partners: w.o.Partner, Logger: w.o.Logger})
 	w.Alerts = alerts.New(w, alerts.Options{Site: w.o.Site, Store: w.o.Store, Asks: w.o.Asks, Tasks: w, Partners: w.o.Partner,
 		Logger: w.o.Logger, Now: w.o.Now})
-	w.Reports = newReportPages(w, reportOptions{Site: w.o.Site, Auditor: w.Auditor, Cache: w.Cache, Tasks: w.Tasks, Reviews: w.Reviews,
+	w.Reports = reports.New(w, reports.Options{Site: w.o.Site, Auditor: w.Auditor, Cache: w.Cache, Tasks: w.Tasks, Reviews: w.Reviews,
 		Alerts: w.Alerts, Progress: w.progress, Pieces: w.pages, Files: w.o.ReportFiles, Originals: w.o.Originals,
 		MayDelete: w.o.Eraser != nil, MayAsk: w.o.Partner != nil, Now: w.o.Now})
 	w.Cases = cases.New(w, cases.Options{Site: w.o.Site, Store: w.o.Store, Terms: w.o.CaseTerms})

@@ -24,6 +24,7 @@ import (
 	"concordat/report/pdf"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/pages/reports"
 )
 
 // TestTwoOfficers: a change shows the score before and after; each officer can undo only their own changes, while the other officer's
@@ -222,11 +223,11 @@ func pdfText(t *testing.T, file string) (string, error) {
 
 // withNotes writes PDFs with the comments in a store.
 type withNotes struct {
-	web.Unsigned
+	reports.Unsigned
 	store *store.DB
 }
 
-// WritePDF implements web.ReportWriter.
+// WritePDF implements reports.Writer.
 func (f withNotes) WritePDF(ctx context.Context, out io.Writer, rep *report.Report, _ bool) error {
 	notes, err := signing.Notes(ctx, f.store, rep.Task)
 	if err != nil {

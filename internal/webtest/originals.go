@@ -12,8 +12,11 @@ import (
 	"concordat"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/reports"
 )
+
+// Paged is a PDF of three pages with Folios on the second.
+const Paged = "%PDF-1.7 a first page on which nothing stands that anybody else has said before.\f" + Folios + "\fA last page."
 
 // plainOriginals accepts files that begin like a PDF, with form feeds between pages. A letter is one point wide, and a page is a hundred
 // points wide.
@@ -31,30 +34,30 @@ func (o plainOriginals) read(file string) []string {
 	return strings.Split(string(b), "\f")
 }
 
-func (o plainOriginals) Paged(_ context.Context, file site.Part) web.Pages {
+func (o plainOriginals) Paged(_ context.Context, file site.Part) reports.Pages {
 	switch {
 	case o.read(file.File) != nil:
-		return web.PagesShown
+		return reports.PagesShown
 	case strings.HasSuffix(file.Name, ".odt"):
-		return web.PagesNoOffice
+		return reports.PagesNoOffice
 	}
-	return web.PagesNone
+	return reports.PagesNone
 }
 
-func (o plainOriginals) Find(_ context.Context, file site.Part, text string, span concordat.Span, n int) (web.Found, error) {
+func (o plainOriginals) Find(_ context.Context, file site.Part, text string, span concordat.Span, n int) (reports.Found, error) {
 	for i, p := range o.read(file.File) {
 		if at := strings.Index(p, strings.TrimSpace(span.In(text))); at >= 0 {
-			f := web.Found{Page: i + 1, Sure: true}
+			f := reports.Found{Page: i + 1, Sure: true}
 			if n == i+1 {
-				f.Marks = []web.Mark{{X: float64(at % 100), Y: 10, Width: 20, Height: 5}, {X: 1, Y: 16, Width: 90, Height: 5}}
+				f.Marks = []reports.Mark{{X: float64(at % 100), Y: 10, Width: 20, Height: 5}, {X: 1, Y: 16, Width: 90, Height: 5}}
 			}
 			return f, nil
 		}
 	}
-	return web.Found{}, nil
+	return reports.Found{}, nil
 }
 
-func (o plainOriginals) Page(_ context.Context, file site.Part, n int) (*web.OriginalPage, error) {
+func (o plainOriginals) Page(_ context.Context, file site.Part, n int) (*reports.OriginalPage, error) {
 	pages := o.read(file.File)
 	if n < 1 || n > len(pages) {
 		return nil, fmt.Errorf("page %d: %w", n, concordat.ErrNotFound)
@@ -67,17 +70,18 @@ func (o plainOriginals) Page(_ context.Context, file site.Part, n int) (*web.Ori
 	}
 	var b bytes.Buffer
 	err := png.Encode(&b, paper)
-	return &web.OriginalPage{Number: n, Pages: len(pages), Width: 100, Height: 100, PNG: b.Bytes()}, err
+	return &reports.OriginalPage{Number: n, Pages: len(pages), Width: 100, Height: 100, PNG: b.Bytes()}, err
 }
 
-func (o plainOriginals) Layout(_ context.Context, file site.Part, text string, spans []concordat.Span, from, n int) (*web.Layout, error) {
+func (o plainOriginals) Layout(_ context.Context, file site.Part, text string, spans []concordat.Span,
+	from, n int) (*reports.Layout, error) {
 	pages := o.read(file.File)
 	if from < 1 || from > len(pages) {
 		return nil, fmt.Errorf("page %d: %w", from, concordat.ErrNotFound)
 	}
-	l := &web.Layout{Pages: len(pages), Begins: make([]int, len(spans))}
+	l := &reports.Layout{Pages: len(pages), Begins: make([]int, len(spans))}
 	for i := from; i < from+n && i <= len(pages); i++ {
-		l.Shown = append(l.Shown, web.LaidOut{Number: i, Width: 100, Height: 100})
+		l.Shown = append(l.Shown, reports.LaidOut{Number: i, Width: 100, Height: 100})
 	}
 	for i, s := range spans {
 		for k, p := range pages {
@@ -85,8 +89,8 @@ func (o plainOriginals) Layout(_ context.Context, file site.Part, text string, s
 				l.Begins[i] = k + 1
 				if k+1 >= from && k+1-from < len(l.Shown) {
 					shown := &l.Shown[k+1-from]
-					shown.Marks = append(shown.Marks, web.LaidOutMark{Span: i, Begins: true,
-						Boxes: []web.Mark{{X: float64(at%50) + 40, Y: 10, Width: 20, Height: 5}, {X: 1, Y: 16, Width: 90, Height: 5}}})
+					shown.Marks = append(shown.Marks, reports.LaidOutMark{Span: i, Begins: true,
+						Boxes: []reports.Mark{{X: float64(at%50) + 40, Y: 10, Width: 20, Height: 5}, {X: 1, Y: 16, Width: 90, Height: 5}}})
 				}
 				break
 			}

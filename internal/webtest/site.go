@@ -33,6 +33,7 @@ import (
 	"concordat/web/inbox"
 	"concordat/web/pages"
 	"concordat/web/pages/intake"
+	"concordat/web/pages/reports"
 	"concordat/web/passwords"
 )
 
@@ -200,11 +201,11 @@ func openSite(ctx context.Context, dir string) (*store.DB, *index.Shard, *profil
 
 // signable writes reports as on a site without keys, but not in JSON while unsignable is true.
 type signable struct {
-	web.Unsigned
+	reports.Unsigned
 	unsignable *atomic.Bool
 }
 
-// WriteJSON implements web.ReportWriter.
+// WriteJSON implements reports.Writer.
 func (s signable) WriteJSON(out io.Writer, rep *report.Report) error {
 	if s.unsignable.Load() {
 		return errors.New("no key")

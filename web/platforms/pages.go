@@ -11,9 +11,9 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/message"
 	"concordat/web/pages"
+	"concordat/web/pages/reports"
 )
 
 // checkRow is a check in the list of a course.
@@ -167,7 +167,7 @@ func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	switch r.URL.Query().Get("format") {
 	case "json":
 		h.Set("Content-Type", "application/json")
-		h.Set("Content-Disposition", web.Attachment(t, "json"))
+		h.Set("Content-Disposition", reports.Attachment(t, "json"))
 		if err := d.w.Reports.WriteJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
 			d.w.Fail(rw, r, nil, err)
@@ -175,11 +175,11 @@ func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 		}
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", web.Attachment(t, "csv"))
+		h.Set("Content-Disposition", reports.Attachment(t, "csv"))
 		err = d.w.Reports.WriteCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		d.frame(rw, s.platform, web.ReportPolicy())
+		d.frame(rw, s.platform, reports.Policy())
 		err = d.w.Reports.WriteHTML(rw, rep)
 	}
 	if err != nil {

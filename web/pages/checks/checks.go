@@ -1,6 +1,6 @@
 // Package checks serves the list of checks, which groups those of a batch or an archive, their assignment to reviewers, their progress,
 // and the administrators' list of tasks. Control finds, cancels and retries checks for these pages, other subjects and the API. Checks are
-// submitted in package intake, and their reports are shown in package web. Start with New.
+// submitted in package intake, and their reports are shown in package reports. Start with New.
 package checks
 
 import (

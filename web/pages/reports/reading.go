@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"context"
@@ -117,7 +117,7 @@ type Comparison struct {
 type otherText struct{ Place, URL string }
 
 // reader prepares a page about the report of the requested check.
-func (w reportPages) reader(r *http.Request, v *pages.Visitor, part bool) (*checkPage, *reading, error) {
+func (w Reports) reader(r *http.Request, v *pages.Visitor, part bool) (*checkPage, *Reading, error) {
 	t, err := w.task(r, v)
 	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -128,7 +128,7 @@ func (w reportPages) reader(r *http.Request, v *pages.Visitor, part bool) (*chec
 	return w.readTask(r, v, t, part)
 }
 
-func (w reportPages) readTask(r *http.Request, v *pages.Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
+func (w Reports) readTask(r *http.Request, v *pages.Visitor, t store.Task, part bool) (*checkPage, *Reading, error) {
 	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: review.Verdicts, Page: 1, Orders: sourceOrders,
 		Filter: sourceFilterOf(nil)}
 	var err error
@@ -159,10 +159,10 @@ func (w reportPages) readTask(r *http.Request, v *pages.Visitor, t store.Task, p
 }
 
 // checkPage shows the state of a check, and its report once there is one.
-func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) checkPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, err := w.task(r, v)
 	var p *checkPage
-	var got *reading
+	var got *Reading
 	if err == nil {
 		p, got, err = w.readTask(r, v, t, false)
 	}
@@ -184,7 +184,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *pages
 }
 
 // showReport shows a whole report, either with its text or in the original layout.
-func (w reportPages) showReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, p *checkPage, got *reading) {
+func (w Reports) showReport(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, p *checkPage, got *Reading) {
 	if err := fill(w, r, v, p, got); err != nil {
 		w.frame.Fail(rw, r, v, err)
 		return
@@ -209,7 +209,7 @@ func sameAuthors(ctx context.Context, db *store.DB, r *report.Report, later []al
 }
 
 // fill prepares all parts of a report.
-func fill(w reportPages, r *http.Request, v *pages.Visitor, p *checkPage, got *reading) (err error) {
+func fill(w Reports, r *http.Request, v *pages.Visitor, p *checkPage, got *Reading) (err error) {
 	q := r.URL.Query()
 	if n, err := strconv.Atoi(q.Get("page")); err == nil && p.Layout == nil {
 		p.Page = min(max(n, 1), p.Pages) // an unparsable value starts at the first page
@@ -273,7 +273,7 @@ func (p *checkPage) RuleFields() []review.RuleField {
 }
 
 // links returns the addresses of the parts of a report on these pages.
-func (w reportPages) links(in message.Language, p *checkPage) html.Links {
+func (w Reports) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
 	kept := string(p.LeadQuery())
 	if kept != "" {
@@ -428,7 +428,7 @@ func (p *checkPage) notesOf(at concordat.Span, number string) (out []noted) {
 }
 
 // piece executes a template defined in the file of a page.
-func (w reportPages) piece(in message.Language, name string, data any) template.HTML {
+func (w Reports) piece(in message.Language, name string, data any) template.HTML {
 	markup, err := w.o.Pieces.Piece(in, "check", name, data)
 	if err != nil {
 		w.Logger.Error("page", "page", name, "error", err)
@@ -457,7 +457,7 @@ func numbered(r *http.Request, name string, most int) (int, error) {
 }
 
 // textPart writes a page of the text as a fragment for an open page.
-func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) textPart(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, got, err := w.reader(r, v, true)
 	n := 0
 	if err == nil {
@@ -472,7 +472,7 @@ func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *pages.
 }
 
 // sourcesPage lists the ranked sources, or those whose title or location contains the given words.
-func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) sourcesPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
 		w.frame.Fail(rw, r, v, err)
@@ -498,7 +498,7 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *pag
 }
 
 // passagePage shows one passage next to all its sources.
-func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) passagePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query().Get("part") != ""
 	p, got, err := w.reader(r, v, q)
 	k := 0
@@ -523,7 +523,7 @@ func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *pag
 }
 
 // comparePage shows the submission and one source side by side.
-func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) comparePage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, got, err := w.reader(r, v, false)
 	if err != nil {
 		w.frame.Fail(rw, r, v, err)
@@ -599,7 +599,7 @@ func (p *checkPage) otherTexts(source report.RankedSource, shown concordat.Ref) 
 }
 
 // sourceText returns the text of a source of this site to visitors who see all checks; others see only the passages in the report.
-func (w reportPages) sourceText(ctx context.Context, v *pages.Visitor, ref concordat.Ref) (string, error) {
+func (w Reports) sourceText(ctx context.Context, v *pages.Visitor, ref concordat.Ref) (string, error) {
 	if !v.SeesAll() {
 		return "", nil
 	}
@@ -615,7 +615,7 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 }
 
 // WritePDF writes the report, with its comments if the visitor sees them.
-func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, rep *report.Report) error {
+func (w Reports) WritePDF(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, rep *report.Report) error {
 	now, err := w.o.Reviews.OfTask(r.Context(), rep.Task)
 	if err != nil {
 		return err
@@ -624,7 +624,7 @@ func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *pages.
 }
 
 // pdf answers with the report as a PDF file.
-func (w reportPages) pdf(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, t store.Task, rep *report.Report) {
+func (w Reports) pdf(rw http.ResponseWriter, r *http.Request, v *pages.Visitor, t store.Task, rep *report.Report) {
 	rw.Header().Set("Content-Disposition", Attachment(t, "pdf"))
 	if err := w.WritePDF(rw, r, v, rep); err != nil {
 		rw.Header().Del("Content-Disposition")

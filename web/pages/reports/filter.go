@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"cmp"
@@ -102,7 +102,7 @@ type sourceList struct {
 }
 
 // page returns the sources that match the filter, starting at an index.
-func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
+func (f sourceFilter) page(got *Reading, from int, l html.Links) sourceList {
 	out := sourceList{Task: got.Report.Task, Filter: f}
 	all := f.list(got.Report)
 	from = min(from, len(all))
@@ -116,7 +116,7 @@ func (f sourceFilter) page(got *reading, from int, l html.Links) sourceList {
 }
 
 // rest returns the collapsed sources, which are listed below the others. Its Words are empty if there are no collapsed sources.
-func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
+func (f sourceFilter) rest(got *Reading, l html.Links) sourceList {
 	if f.Rest || f.Query != "" {
 		return sourceList{}
 	}
@@ -129,7 +129,7 @@ func (f sourceFilter) rest(got *reading, l html.Links) sourceList {
 }
 
 // filterLeads reads the lead filter from the address of the page or of part of it.
-func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
+func (w Reports) filterLeads(r *http.Request, p *checkPage) {
 	if len(p.Report.Leads) == 0 {
 		return
 	}

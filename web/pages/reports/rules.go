@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 )
 
 // changeRules changes the rules of one report. Earlier rules are kept and can be restored.
-func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) changeRules(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
 	if err == nil {
@@ -35,7 +35,7 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *pag
 
 // afterRules returns the address of the page on which the rules were changed, at the place of the change. The page describes the last
 // change of the log.
-func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, log []review.Change) string {
+func (w Reports) afterRules(r *http.Request, t store.Task, rules report.Rules, log []review.Change) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
 	q := pages.LeadQuery(pages.LeadFilterOf(f))

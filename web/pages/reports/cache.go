@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"context"
@@ -29,24 +29,24 @@ const (
 	redactTime = time.Minute
 )
 
-// cacheOptions configures a cache. All fields are required.
-type cacheOptions struct {
+// CacheOptions configures a cache. All fields are required.
+type CacheOptions struct {
 	Site    *site.Site
 	Auditor pages.Auditor
 	Now     func() time.Time
 }
 
-// newReportCache returns an empty cache.
-func newReportCache(frame pages.Frame, o cacheOptions) *reportCache {
-	return &reportCache{Auditor: o.Auditor, frame: frame, o: o, most: cacheBytes}
+// NewCache returns an empty cache.
+func NewCache(frame pages.Frame, o CacheOptions) *Cache {
+	return &Cache{Auditor: o.Auditor, frame: frame, o: o, most: cacheBytes}
 }
 
-// reportCache keeps the findings of recently read reports and the reports generated from them. Its results are shared and must not be
+// Cache keeps the findings of recently read reports and the reports generated from them. Its results are shared and must not be
 // changed. It is safe for concurrent use.
-type reportCache struct {
+type Cache struct {
 	pages.Auditor
 	frame pages.Frame
-	o     cacheOptions
+	o     CacheOptions
 
 	mu      sync.Mutex
 	entries []*cachedReport // guarded by mu; the most recently used last
@@ -64,12 +64,12 @@ type cachedReport struct {
 	read     time.Time // when findings were read
 	findings *report.Findings
 	prepared *report.Prepared // report prepared from findings
-	views    []*reading       // the most recently used last
+	views    []*Reading       // the most recently used last
 	readers  map[string]time.Time
 }
 
-// reading is a report in one language for one kind of reader.
-type reading struct {
+// Reading is a report in one language for one kind of reader.
+type Reading struct {
 	rules    string // rules in JSON, and what the reader may see
 	language report.Language
 	Report   *report.Report
@@ -77,7 +77,7 @@ type reading struct {
 }
 
 // take returns the entry of a task.
-func (s *reportCache) take(id concordat.TaskID) *cachedReport {
+func (s *Cache) take(id concordat.TaskID) *cachedReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range s.entries {
@@ -93,7 +93,7 @@ func (s *reportCache) take(id concordat.TaskID) *cachedReport {
 }
 
 // resize records the size of an entry, and removes the least recently used entries beyond the bound.
-func (s *reportCache) resize(b *cachedReport, bytes int) {
+func (s *Cache) resize(b *cachedReport, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.entries, b) {
@@ -105,7 +105,7 @@ func (s *reportCache) resize(b *cachedReport, bytes int) {
 }
 
 // trim enforces the bounds. The caller holds s.mu.
-func (s *reportCache) trim() {
+func (s *Cache) trim() {
 	for len(s.entries) > 0 && (s.bytes > s.most || len(s.entries) > maxCached) {
 		s.bytes -= s.entries[0].bytes
 		s.entries = s.entries[1:]
@@ -132,8 +132,8 @@ func weight(f *report.Findings) int {
 }
 
 // Reading returns the report of a task under the given rules, limited to what a reader may see and prepared for display in parts.
-func (s *reportCache) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language,
-	see review.See) (*reading, error) {
+func (s *Cache) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language,
+	see review.See) (*Reading, error) {
 	if see == review.SeeNothing {
 		return nil, fmt.Errorf("report of %s: %w", id, review.ErrNotShown)
 	}
@@ -170,7 +170,7 @@ func (s *reportCache) Reading(ctx context.Context, id concordat.TaskID, rules re
 
 // HasText reports whether the text of an ended check is still kept. While the report is being read, the answer comes from the cache
 // without unpacking findings.
-func (s *reportCache) HasText(ctx context.Context, id concordat.TaskID) (bool, error) {
+func (s *Cache) HasText(ctx context.Context, id concordat.TaskID) (bool, error) {
 	revision, err := s.Store.Checks.FindingsRevision(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return false, nil
@@ -185,7 +185,7 @@ func (s *reportCache) HasText(ctx context.Context, id concordat.TaskID) (bool, e
 }
 
 // hasText reports whether findings of this revision include their text; known is false if the findings are not in the cache.
-func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known bool) {
+func (s *Cache) hasText(id concordat.TaskID, revision int64) (text, known bool) {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.entries, func(b *cachedReport) bool { return b.task == id })
 	if i < 0 {
@@ -203,7 +203,7 @@ func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known 
 }
 
 // view returns the cached view for the given rules and language. The key includes the rules, the reader's level of access, and the names.
-func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see review.See, names report.Names) *reading {
+func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see review.See, names report.Names) *Reading {
 	var same *report.Report
 	for i, v := range b.views {
 		if v.rules != key {
@@ -221,7 +221,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 	rep := *same
 	rep.Names = names
 	rep.Language = in
-	v := &reading{rules: key, language: in, Report: &rep, view: html.NewView(&rep)}
+	v := &Reading{rules: key, language: in, Report: &rep, view: html.NewView(&rep)}
 	b.views = append(b.views, v)
 	if len(b.views) > cacheViews {
 		b.views = b.views[1:]
@@ -230,7 +230,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 }
 
 // readsOn reports whether the visitor was recently recorded as a reader of the report.
-func (s *reportCache) readsOn(id concordat.TaskID, name string) bool {
+func (s *Cache) readsOn(id concordat.TaskID, name string) bool {
 	b := s.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,14 +244,14 @@ func (s *reportCache) readsOn(id concordat.TaskID, name string) bool {
 }
 
 // NoteRead records that someone reads a report. It records each whole page, and parts of a page at intervals.
-func (s *reportCache) NoteRead(ctx context.Context, v *pages.Visitor, id concordat.TaskID, part bool) {
+func (s *Cache) NoteRead(ctx context.Context, v *pages.Visitor, id concordat.TaskID, part bool) {
 	if !s.readsOn(id, v.Name) || !part {
 		s.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})
 	}
 }
 
 // Forget drops a deleted check.
-func (s *reportCache) Forget(id concordat.TaskID) {
+func (s *Cache) Forget(id concordat.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range s.entries {

@@ -1,4 +1,4 @@
-package web_test
+package reports_test
 
 import (
 	"bytes"
@@ -15,10 +15,8 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/pages/reports"
 )
-
-const paged = "%PDF-1.7 a first page on which nothing stands that anybody else has said before.\f" + webtest.Folios + "\fA last page."
 
 // TestOriginalPages: a passage of a PDF links to its page, where it is marked; files other than PDF, and other people's files, have no
 // pages.
@@ -26,7 +24,7 @@ func TestOriginalPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
 	sue, eve := d.SignedIn(t, "sue", store.RoleSubmitter), d.SignedIn(t, "eve", store.RoleSubmitter)
-	sue.Upload(http.StatusOK, nil, "essay.pdf", paged)
+	sue.Upload(http.StatusOK, nil, "essay.pdf", webtest.Paged)
 	sue.Upload(http.StatusOK, nil, "essay.txt", webtest.Folios)
 	tasks := d.Await(t)
 	essay, text := "/checks/"+string(tasks["essay.pdf"]), "/checks/"+string(tasks["essay.txt"])
@@ -71,7 +69,7 @@ func TestFlagsOnPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
 	sue := d.SignedIn(t, "sue", store.RoleSubmitter)
-	sue.Upload(http.StatusOK, nil, "essay.flagged.pdf", strings.Repeat("%PDF-1.7 a page.\f", 6)+paged)
+	sue.Upload(http.StatusOK, nil, "essay.flagged.pdf", strings.Repeat("%PDF-1.7 a page.\f", 6)+webtest.Paged)
 	essay := "/checks/" + string(d.Await(t)["essay.flagged.pdf"])
 	page := sue.Get(essay+"/pages?page=2", http.StatusOK)
 	sue.Wants(page, `<g class="flagged raised"><title>replaced letters</title><g id="f1"><path class="box" d="M`,
@@ -114,7 +112,7 @@ func TestPagesOfSeveral(t *testing.T) {
 	fields := url.Values{"together": {"yes"}, "title": {"By files"}, "text": {"Annexes\n\n" + webtest.Folios}}
 	sue.Upload(http.StatusOK, fields, "essay.pdf", "%PDF-1.7 a page on which nothing stands that anybody else has said before.")
 	fields["template"], fields["title"] = []string{"thesis"}, []string{"By a template"}
-	sue.Upload(http.StatusOK, fields, "essay.pdf", paged)
+	sue.Upload(http.StatusOK, fields, "essay.pdf", webtest.Paged)
 	tasks := d.Await(t)
 	own := "/checks/" + string(tasks["By files"])
 	page := sue.Get(own+"/pages", http.StatusOK)
@@ -147,7 +145,7 @@ func TestOriginalOf(t *testing.T) {
 		{Name: "aims", File: "a"}}
 	for words, want := range map[string]string{"one": "", "two": "", "first": "b1", "third": "", "second": "b2", "aim at": ""} {
 		at := strings.Index(text, words)
-		i, own, ok := web.OriginalOf(parts, rep, concordat.Span{Start: at, End: at + len(words)})
+		i, own, ok := reports.OriginalOf(parts, rep, concordat.Span{Start: at, End: at + len(words)})
 		file := ""
 		if ok {
 			file = parts[i].File
@@ -156,7 +154,7 @@ func TestOriginalOf(t *testing.T) {
 			t.Errorf("%q is of %q (%v), %q of it, want %q", words, file, ok, own.In(text), want)
 		}
 	}
-	if i, own, ok := web.OriginalOf(parts[1:2], rep, concordat.Span{}); i != 0 || !ok || own.Len() != len(text) {
+	if i, own, ok := reports.OriginalOf(parts[1:2], rep, concordat.Span{}); i != 0 || !ok || own.Len() != len(text) {
 		t.Errorf("one file: %d, %v, %v", i, own, ok)
 	}
 }
@@ -166,13 +164,13 @@ func TestAPIPages(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
 	sue := d.SignedIn(t, "sue", store.RoleSubmitter)
-	sue.Upload(http.StatusOK, nil, "essay.pdf", paged)
+	sue.Upload(http.StatusOK, nil, "essay.pdf", webtest.Paged)
 	base := "/api/v1/checks/" + string(d.Await(t)["essay.pdf"]) + "/pages/"
 	p := sue.Program("read")
 	var got struct {
 		Page, Pages, Begins int
 		Sure                bool
-		Marks               []web.Mark
+		Marks               []reports.Mark
 		Image               []byte
 	}
 	p.Call("GET", base+"0?passage=1", http.StatusOK, &got)
@@ -193,7 +191,7 @@ func TestLayoutInBrowser(t *testing.T) {
 	t.Parallel()
 	d := webtest.New(t, false)
 	sue := d.SignedIn(t, "sue", store.RoleSubmitter)
-	sue.Upload(http.StatusOK, nil, "essay.pdf", strings.Repeat(paged+"\f", 5)) // fills three web pages
+	sue.Upload(http.StatusOK, nil, "essay.pdf", strings.Repeat(webtest.Paged+"\f", 5)) // fills three web pages
 	essay := d.URL + "/checks/" + string(d.Await(t)["essay.pdf"]) + "/pages"
 	for _, width := range []int{1200, 390}[:suite.Rounds(1, 2)] {
 		ctx, complaints := webtest.Browser(t, d.URL, width)

@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"context"
@@ -18,12 +18,12 @@ import (
 )
 
 // task returns the requested task if the visitor may see it; to other visitors it appears not to exist.
-func (w reportPages) task(r *http.Request, v *pages.Visitor) (store.Task, error) {
+func (w Reports) task(r *http.Request, v *pages.Visitor) (store.Task, error) {
 	return w.o.Tasks.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 }
 
 // Current returns the report under the current rules, with the decisions about it, and records the reader.
-func (w reportPages) Current(ctx context.Context, v *pages.Visitor, t store.Task, in report.Language) (*report.Report, error) {
+func (w Reports) Current(ctx context.Context, v *pages.Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !pages.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
@@ -49,7 +49,7 @@ func (w reportPages) Current(ctx context.Context, v *pages.Visitor, t store.Task
 
 // Seen returns the part of a report that the visitor may see, under the rules of its review, and records the reader; part is true for a
 // part of a longer answer.
-func (w reportPages) Seen(ctx context.Context, v *pages.Visitor, id concordat.TaskID, now *review.Review, in report.Language,
+func (w Reports) Seen(ctx context.Context, v *pages.Visitor, id concordat.TaskID, now *review.Review, in report.Language,
 	part bool) (*report.Report, error) {
 	got, err := w.o.Cache.Reading(ctx, id, now.Rules, in, w.o.Reviews.Sees(v, now))
 	if err != nil {
@@ -59,7 +59,7 @@ func (w reportPages) Seen(ctx context.Context, v *pages.Visitor, id concordat.Ta
 	return got.Report, nil
 }
 
-func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) reportPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, err := w.task(r, v)
 	var rep *report.Report
 	if err == nil {
@@ -94,29 +94,29 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *page
 	}
 }
 
-// ReportPolicy returns the Content-Security-Policy of a report page, which allows the report's own style and script, and no frame around
+// Policy returns the Content-Security-Policy of a report page, which allows the report's own style and script, and no frame around
 // it.
-func ReportPolicy() string { return html.Policy() + "; frame-ancestors 'none'" }
+func Policy() string { return html.Policy() + "; frame-ancestors 'none'" }
 
 // Send answers with a report as a self-contained page, signed if the site has keys.
-func (w reportPages) Send(rw http.ResponseWriter, rep *report.Report) error {
+func (w Reports) Send(rw http.ResponseWriter, rep *report.Report) error {
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rw.Header().Set("Content-Security-Policy", ReportPolicy())
+	rw.Header().Set("Content-Security-Policy", Policy())
 	return w.WriteHTML(rw, rep)
 }
 
 // WriteHTML writes a report as a self-contained page, signed if the site has keys.
-func (w reportPages) WriteHTML(to io.Writer, rep *report.Report) error {
+func (w Reports) WriteHTML(to io.Writer, rep *report.Report) error {
 	return w.o.Files.WriteFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
 }
 
 // WriteCSV writes a report as a table, signed if the site has keys.
-func (w reportPages) WriteCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
+func (w Reports) WriteCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
 	return w.o.Files.WriteFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
 // WriteJSON writes a report in JSON, signed if the site has keys. If it fails, it has written nothing or the reader has disconnected.
-func (w reportPages) WriteJSON(to io.Writer, rep *report.Report) error {
+func (w Reports) WriteJSON(to io.Writer, rep *report.Report) error {
 	return w.o.Files.WriteJSON(to, rep)
 }
 

@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 )
 
 // reviewForm parses a form about a task visible to the visitor, and reads the decisions about it so far.
-func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) (store.Task, *review.Review, error) {
+func (w Reports) reviewForm(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) (store.Task, *review.Review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = pages.ParseForm(rw, r)
@@ -28,7 +28,7 @@ func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *page
 }
 
 // addNote saves a comment, a verdict, or a sign-off.
-func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) addNote(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	f := r.PostForm
 	number, bad := strconv.Atoi(f.Get("comment"))
@@ -62,7 +62,7 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *pages.V
 }
 
 // changeLibrary adds the submission of a case to a library or removes it.
-func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) changeLibrary(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	t, _, err := w.reviewForm(rw, r, v)
 	if err == nil && !pages.HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)

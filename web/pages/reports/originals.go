@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"cmp"
@@ -146,7 +146,7 @@ type ShownPassage struct {
 
 // ShownPassage returns the part of a task that the visitor requests: passage k, or none if k is "". It records that the visitor viewed
 // the original.
-func (w reportPages) ShownPassage(ctx context.Context, v *pages.Visitor, id concordat.TaskID, k string, in report.Language) (s ShownPassage,
+func (w Reports) ShownPassage(ctx context.Context, v *pages.Visitor, id concordat.TaskID, k string, in report.Language) (s ShownPassage,
 	err error) {
 	t, err := w.o.Tasks.Visible(ctx, v, id)
 	if err != nil {

@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (p *checkPage) Notices() notices {
 }
 
 // tell describes a change of the rules, with the scores before and after it.
-func (w reportPages) tell(ctx context.Context, v *pages.Visitor, id concordat.TaskID, c review.Change, rep *report.Report) notice {
+func (w Reports) tell(ctx context.Context, v *pages.Visitor, id concordat.TaskID, c review.Change, rep *report.Report) notice {
 	one := notice{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
 		one.By = c.By
@@ -107,7 +107,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 }
 
 // changed returns the notice about the change that led to the page.
-func (w reportPages) changed(r *http.Request, v *pages.Visitor, p *checkPage) []notice {
+func (w Reports) changed(r *http.Request, v *pages.Visitor, p *checkPage) []notice {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
 		return nil
@@ -140,7 +140,7 @@ func tellHandling(v *pages.Visitor, id concordat.TaskID, n store.Review) notice 
 }
 
 // changesPart writes, as a page fragment, what others have done to a check since the visitor's page was rendered.
-func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) changesPart(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	p, _, err := w.reader(r, v, true)
 	if err != nil {
 		w.frame.Fail(rw, r, v, err)

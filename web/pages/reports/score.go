@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 
 // Rescore computes the score of a check under newly set rules, from the report that its page shows next. A list would otherwise compute
 // the score, so a failure is only logged.
-func (s *reportCache) Rescore(ctx context.Context, id concordat.TaskID, rules report.Rules) {
+func (s *Cache) Rescore(ctx context.Context, id concordat.TaskID, rules report.Rules) {
 	revision, err := s.Store.Checks.FindingsRevision(ctx, id)
 	var digest string
 	if err == nil {
 		digest, err = site.RulesDigest(rules)
 	}
-	var got *reading
+	var got *Reading
 	if err == nil {
 		got, err = s.Reading(ctx, id, rules, report.English, review.SeeEverything)
 	}
@@ -31,7 +31,7 @@ func (s *reportCache) Rescore(ctx context.Context, id concordat.TaskID, rules re
 }
 
 // Report implements review.Reports.
-func (s *reportCache) Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error) {
+func (s *Cache) Report(ctx context.Context, id concordat.TaskID, rules report.Rules) (*report.Report, error) {
 	got, err := s.Reading(ctx, id, rules, report.English, review.SeeEverything)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"cmp"
@@ -109,7 +109,7 @@ func (l *layoutPage) mark(p *checkPage, i int) string {
 }
 
 // layoutPage shows the submission in its original layout, with its passages marked.
-func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) layoutPage(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	q := r.URL.Query()
 	piece := q.Get("part") != ""
 	p, got, err := w.reader(r, v, piece)
@@ -160,7 +160,7 @@ func (w reportPages) layoutPage(rw http.ResponseWriter, r *http.Request, v *page
 }
 
 // layOut prepares the requested pages or, if k is not negative, the pages of the file that contains passage k.
-func layOut(w reportPages, r *http.Request, p *checkPage, got *reading, k int) error {
+func layOut(w Reports, r *http.Request, p *checkPage, got *Reading, k int) error {
 	q := r.URL.Query()
 	l := &layoutPage{address: "/checks/" + string(p.ID) + "/pages", Number: 1, Runs: 1, begins: make([]int, len(p.Report.Evidence))}
 	p.Layout = l
@@ -307,7 +307,7 @@ func fileAt(parts []site.Part, number string) (int, error) {
 
 // leafPicture sends the image of a page. A browser that opens the address directly is redirected to the page that shows it with its
 // neighbours.
-func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
+func (w Reports) leafPicture(rw http.ResponseWriter, r *http.Request, v *pages.Visitor) {
 	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
 	n, err := strconv.Atoi(name)
 	if err != nil || n < 1 {
@@ -350,7 +350,7 @@ func (w reportPages) leafPicture(rw http.ResponseWriter, r *http.Request, v *pag
 }
 
 // noteOriginal records that someone viewed an original. It records each whole page, and images at intervals.
-func noteOriginal(ctx context.Context, w reportPages, v *pages.Visitor, id concordat.TaskID, part bool) {
+func noteOriginal(ctx context.Context, w Reports, v *pages.Visitor, id concordat.TaskID, part bool) {
 	if !w.o.Cache.readsOn(id, "original "+v.Name) || !part {
 		w.Audit(ctx, v.Name, "original_read", map[string]any{"task": id})
 	}

@@ -1,4 +1,7 @@
-package web
+// Package reports serves the pages for reading the report of a check, next to its sources or in the layout of its original, for changing
+// its rules and for reviewing it. Learning platforms and the API share how it is read and written to files. Cache keeps recently read
+// reports, and New adds the pages.
+package reports
 
 import (
 	"html/template"
@@ -13,40 +16,40 @@ import (
 	"concordat/web/review"
 )
 
-// reportPieces renders parts of pages. It is safe for concurrent use.
-type reportPieces interface {
+// Pieces renders parts of pages. It is safe for concurrent use.
+type Pieces interface {
 	// Piece executes a template that is defined in the file of a page.
 	Piece(in message.Language, page, name string, data any) (template.HTML, error)
 }
 
-// reportOptions configures the pages. All fields except Originals are required.
-type reportOptions struct {
+// Options configures the pages. All fields except Originals are required.
+type Options struct {
 	Site      *site.Site
 	Auditor   pages.Auditor
-	Cache     *reportCache
+	Cache     *Cache
 	Tasks     checks.Control
 	Reviews   *review.Reviews
 	Alerts    alerts.Alerts
 	Progress  *progress.Reader
-	Pieces    reportPieces
-	Files     ReportWriter
+	Pieces    Pieces
+	Files     Writer
 	Originals Originals // if nil, no pages of submitted files are shown
 	MayDelete bool      // the pages can delete permanently
 	MayAsk    bool      // partners can be asked for passages
 	Now       func() time.Time
 }
 
-// reportPages serves the pages for reading a report, changing its rules and reviewing it.
-type reportPages struct {
+// Reports serves the pages for reading a report, changing its rules and reviewing it.
+type Reports struct {
 	pages.Auditor
 	frame     pages.Frame
-	o         reportOptions
+	o         Options
 	submitted submitted
 }
 
-// newReportPages adds the pages to a site.
-func newReportPages(frame pages.Frame, o reportOptions) reportPages {
-	w := reportPages{o.Auditor, frame, o, submitted{o.Originals}}
+// New adds the pages to a site.
+func New(frame pages.Frame, o Options) Reports {
+	w := Reports{o.Auditor, frame, o, submitted{o.Originals}}
 	frame.AddPage("GET /checks/{id}", pages.Everyone, w.checkPage)
 	frame.AddPage("GET /checks/{id}/report", pages.Everyone, w.reportPage)
 	frame.AddPage("POST /checks/{id}/rules", pages.Officers, w.changeRules)

@@ -1,4 +1,4 @@
-package web_test
+package reports_test
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestReportCache(t *testing.T) {
 		f.Submission.Title = fmt.Sprintf("Thesis %d.", i)
 		d.AddFinished(t, concordat.TaskID(fmt.Sprint("t", i)), "ada", f)
 	}
-	d.Web.BoundReportCache(bound)
+	d.Web.Cache.Bound(bound)
 	readers := make([]*webtest.Person, 4)
 	for i := range readers {
 		readers[i] = d.SignedIn(t, fmt.Sprint("reader", i), store.RoleAuditor)
@@ -37,7 +37,7 @@ func TestReportCache(t *testing.T) {
 				if !strings.Contains(page, fmt.Sprintf("Thesis %d.", n)) || !strings.Contains(page, fmt.Sprintf("of %d</h1>", 10+n)) {
 					t.Errorf("another report than that of task %d", n)
 				}
-				if kept := d.Web.Shelved(); kept < 0 || kept > bound {
+				if kept := d.Web.Cache.Size(); kept < 0 || kept > bound {
 					t.Errorf("%d bytes are kept, at most %d", kept, bound)
 				}
 			}

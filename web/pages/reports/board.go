@@ -1,4 +1,4 @@
-package web
+package reports
 
 import (
 	"html/template"

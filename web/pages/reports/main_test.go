@@ -1,0 +1,9 @@
+package reports_test
+
+import (
+	"testing"
+
+	"concordat/internal/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
