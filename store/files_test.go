@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/internal/storetest"
 	"concordat/store"
 )
 
@@ -26,7 +25,7 @@ func TestOriginals(t *testing.T) {
 		runFiles(t, func(t *testing.T) func() *store.Files {
 			place, n := filepath.Join(t.TempDir(), "store.db"), 0
 			if !lite {
-				place = storetest.Postgres(t).Database(t)
+				place = postgres(t).Database(t)
 			}
 			return func() *store.Files {
 				n++

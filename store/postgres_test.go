@@ -20,13 +20,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
-	"concordat/internal/storetest"
 	"concordat/internal/suite"
 	"concordat/store"
 )
 
 func TestPostgres(t *testing.T) {
-	s := storetest.Postgres(t)
+	s := postgres(t)
 	runSuite(t, func(t *testing.T) place {
 		url := s.Database(t)
 		return func(o store.Options) (*store.DB, error) { return o.Open(t.Context(), url) }
@@ -36,7 +35,7 @@ func TestPostgres(t *testing.T) {
 // TestWritersTogether: two processes with several goroutines each spend, claim and append concurrently. No limit is exceeded, no task is
 // claimed twice, and there is one audit chain.
 func TestWritersTogether(t *testing.T) {
-	place := storetest.Postgres(t).Database(t)
+	place := postgres(t).Database(t)
 	ctx := t.Context()
 	const tasks = 30
 	var dbs []*store.DB
@@ -86,7 +85,7 @@ func TestWritersTogether(t *testing.T) {
 
 // TestPostgresBusy: while another process's transaction writes, writers wait and then return an error, and readers continue.
 func TestPostgresBusy(t *testing.T) {
-	place := storetest.Postgres(t).Database(t)
+	place := postgres(t).Database(t)
 	db := open(t, place, store.Options{Busy: 20 * time.Millisecond})
 	other := open(t, place, store.Options{})
 	held, done := make(chan struct{}), make(chan struct{})
@@ -106,7 +105,7 @@ func TestPostgresBusy(t *testing.T) {
 // TestServerRestarts: the server restarts while processes write, first in an orderly way and then after a crash. Every acknowledged
 // change is there, calls in progress return an error, and work continues without reopening the store.
 func TestServerRestarts(t *testing.T) {
-	s := storetest.Postgres(t)
+	s := postgres(t)
 	for name, how := range map[string]syscall.Signal{"stop": syscall.SIGINT, "crash": syscall.SIGQUIT} {
 		t.Run(name, func(t *testing.T) {
 			db := open(t, s.Database(t), store.Options{Busy: time.Minute})
@@ -124,7 +123,7 @@ func TestServerRestarts(t *testing.T) {
 
 // TestConnectionsCut: the administrator terminates connections.
 func TestConnectionsCut(t *testing.T) {
-	s := storetest.Postgres(t)
+	s := postgres(t)
 	db := open(t, s.Database(t), store.Options{Busy: time.Minute})
 	disturbed(t, db, func() {
 		for range 5 {
@@ -178,13 +177,13 @@ func disturbed(t *testing.T, db *store.DB, disturb func()) {
 }
 
 func TestPostgresMaxBytes(t *testing.T) {
-	fill(t, storetest.Postgres(t).Database(t), store.Options{MaxBytes: 2 << 20})
+	fill(t, postgres(t).Database(t), store.Options{MaxBytes: 2 << 20})
 }
 
 // TestPostgresDiskFull fills the disk of the tables.
 func TestPostgresDiskFull(t *testing.T) {
 	suite.Rest(t, "fills a disk")
-	s := storetest.Postgres(t)
+	s := postgres(t)
 	dir := s.Folder(t)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v", err)
@@ -209,7 +208,7 @@ func TestPostgresUnreachable(t *testing.T) {
 	if bytes.Contains([]byte(err.Error()), []byte("hush")) {
 		t.Errorf("the error shows the password: %v", err)
 	}
-	s := storetest.Postgres(t)
+	s := postgres(t)
 	_, err = store.Open(t.Context(), s.URL("nowhere"))
 	wantErr(t, err, concordat.ErrInvalid)
 }
@@ -218,7 +217,7 @@ func TestPostgresUnreachable(t *testing.T) {
 // not report that nothing is left.
 func TestPostgresPurge(t *testing.T) {
 	suite.Rest(t, "rewrites every table")
-	s := storetest.Postgres(t)
+	s := postgres(t)
 	place := s.Schema(t)
 	db := open(t, place, store.Options{})
 	ctx := t.Context()
@@ -323,7 +322,7 @@ func TestCopy(t *testing.T) {
 // emptyPostgres returns an empty store, without the library that open creates.
 func emptyPostgres(t *testing.T) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), storetest.Postgres(t).Database(t))
+	db, err := store.Open(t.Context(), postgres(t).Database(t))
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db

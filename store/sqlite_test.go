@@ -23,7 +23,7 @@ import (
 
 func TestSQLite(t *testing.T) {
 	runSuite(t, func(t *testing.T) place {
-		path := filepath.Join(t.TempDir(), "store.db")
+		path := storetest.SQLitePath(t)
 		return func(o store.Options) (*store.DB, error) { return o.Open(t.Context(), path) }
 	})
 }
@@ -91,8 +91,17 @@ func open(t testing.TB, path string, o store.Options) *store.DB {
 
 // engines runs f with the location of a new store of each engine.
 func engines(t *testing.T, f func(t *testing.T, place string)) {
-	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "store.db")) })
-	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Database(t)) })
+	t.Run("SQLite", func(t *testing.T) { f(t, storetest.SQLitePath(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { f(t, postgres(t).Database(t)) })
+}
+
+// postgres returns the server of the tests, or skips the test if only short tests run.
+func postgres(t testing.TB) *storetest.Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out by -short: needs a PostgreSQL server")
+	}
+	return storetest.Postgres(t)
 }
 
 // behind opens a store's database, bypassing the store.
@@ -187,7 +196,7 @@ func testNewerSchema(t *testing.T, path string) {
 }
 
 func TestOtherPrograms(t *testing.T) {
-	for _, place := range []string{filepath.Join(t.TempDir(), "store.db"), storetest.Postgres(t).Schema(t)} {
+	for _, place := range []string{filepath.Join(t.TempDir(), "store.db"), postgres(t).Schema(t)} {
 		raw(t, place, `CREATE TABLE bookmark (url TEXT)`)
 		_, err := store.Open(t.Context(), place)
 		wantErr(t, err, concordat.ErrInvalid)

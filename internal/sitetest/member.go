@@ -2,11 +2,11 @@ package sitetest
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"concordat"
 	"concordat/internal/indextest"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/site"
 	"concordat/site/answer"
@@ -70,7 +70,7 @@ type Member struct {
 // partners.
 func NewMember(t testing.TB, id concordat.SiteID, libraries ...concordat.LibraryID) *Member {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	db, err := store.Open(t.Context(), storetest.SQLitePath(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/index"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/site"
 	"concordat/site/answer"
@@ -59,7 +60,7 @@ func NewOwner(t testing.TB, libraries ...concordat.LibraryID) *Owner {
 	t.Helper()
 	dir := t.TempDir()
 	o := &Owner{Clock: &testClock{t: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}, Epoch: TestEpoch}
-	db, err := store.Options{Now: o.Clock.Now}.Open(t.Context(), filepath.Join(dir, "site.db"))
+	db, err := store.Options{Now: o.Clock.Now}.Open(t.Context(), storetest.SQLitePath(t))
 	Must(t, err)
 	t.Cleanup(func() { db.Close() })
 	p, err := profile.New(profile.Options{})

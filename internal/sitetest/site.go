@@ -9,6 +9,7 @@ import (
 
 	"concordat"
 	"concordat/index"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -105,7 +106,7 @@ func NewSite(t testing.TB, libraries ...concordat.LibraryID) *Parts {
 func NewKeyedSite(t testing.TB, key []byte, libraries ...concordat.LibraryID) *Parts {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))
+	db, err := store.Open(t.Context(), storetest.SQLitePath(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,52 @@
 package storetest
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"concordat/store"
 )
 
+// empty returns the file of an empty store, which tests copy in a tenth of the time that creating its tables takes.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "concordat-store-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the folder for temporary files
+	path := filepath.Join(dir, "site.db")
+	db, err := store.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		return nil, errors.New("a closed store still has a log")
+	}
+	return os.ReadFile(path)
+})
+
+// SQLitePath returns the path of an empty store in a folder of the test.
+func SQLitePath(t testing.TB) string {
+	t.Helper()
+	b, err := empty()
+	path := filepath.Join(t.TempDir(), "site.db")
+	if err = errors.Join(err, os.WriteFile(path, b, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // SQLite returns an empty store in a folder of the test, closed when the test ends.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	db, err := store.Open(t.Context(), SQLitePath(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -240,6 +240,9 @@ func TestAnswersAreAudited(t *testing.T) {
 
 // TestLongThesis: the default budgets allow a partner to ask about a thesis of 4,000 sentences, and about four such theses a day.
 func TestLongThesis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: asks 20,000 sentences")
+	}
 	o := sitetest.NewOwner(t, "theses")
 	o.AddDocuments(t, "theses", site.Incoming{ID: "a", Text: sitetest.Long(sitetest.River+sitetest.Winter, 30)})
 	o.ShareWith(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})

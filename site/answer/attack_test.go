@@ -122,6 +122,9 @@ const maxLearnt = 4
 // worsens its guess until the guess only just fails to match, then tries each value of each hash to see which restores the match. A
 // thousand answers would reveal every hash; the partner gets [maxLearnt], and its guess hardly improves.
 func TestA3ManyJobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: asks a thousand times")
+	}
 	x := newOracle(t, unlimited)
 	const asks = 1000
 	step := func(f concordat.Fingerprint) int { return x.steps(f)[0] }

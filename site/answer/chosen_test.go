@@ -237,6 +237,9 @@ func (c *chooser) attack(members, asks, draws int, secret string) (bits float64,
 // learn less than five bits. With CONCORDAT_CORPORA the test uses the 9,501 most common words of reviews and twenty secrets; otherwise it
 // uses the demonstration's words and four secrets.
 func TestChosenQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: asks many questions")
+	}
 	words, secrets, asks, draws := demoWords(t), 4, 12, 150
 	if os.Getenv("CONCORDAT_ATTACKS") != "" {
 		words, secrets, asks, draws = reviewWords(t, 9500), 20, 60, 600

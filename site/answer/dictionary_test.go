@@ -79,6 +79,9 @@ func (d *dictionary) named(u concordat.OutlineUnit) map[string]bool {
 // word order too, to show that the program works. From the owner's answers in the edge round, asked for as long as it answers, the member
 // names no more words than from the word sets, apart from single guesses that are confirmed.
 func TestD4Dictionary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: asks a dictionary")
+	}
 	files, err := filepath.Glob("../../demo/library/calls/*.txt")
 	sitetest.Must(t, err)
 	if len(files) < 15 {

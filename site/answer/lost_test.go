@@ -231,6 +231,9 @@ func decidedOn(t *testing.T, o *sitetest.Owner, q *concordat.RevealAsk, granted 
 // TestStoreFails makes each call of the store fail in each operation, once alone and once with all later calls. The caller gets an error,
 // so nothing is answered, shared or withdrawn without being stored and audited.
 func TestStoreFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: makes every call of the store fail")
+	}
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			o, b := newBroken(t)
@@ -265,6 +268,9 @@ func TestStoreFails(t *testing.T) {
 
 // TestStatementsFail makes each statement of each operation fail, including statements in a transaction, and requires an error each time.
 func TestStatementsFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: makes every statement of an answer fail")
+	}
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			o, _ := newBroken(t)
