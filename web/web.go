@@ -120,7 +120,7 @@ type Web struct {
 
 	requestTime time.Duration // time limit of a request without files from a known caller
 
-	// Handlers by subject. Each refers to this Web, which provides everything that they share and, as fields, the other handlers.
+	// Handlers by subject. The API and the learning platforms use them too.
 	Cache     *reports.Cache // recently read reports
 	Reports   reports.Reports
 	Tasks     checks.Control
