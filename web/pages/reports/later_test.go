@@ -1,4 +1,4 @@
-package web_test
+package reports_test
 
 import (
 	"net/http"
