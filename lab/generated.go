@@ -91,6 +91,46 @@ the evaluation corpora that may be redistributed. The same texts always produce 
 	return c
 }
 
+func (l *lab) centresCommand() *cobra.Command {
+	var words, out string
+	c := &cobra.Command{Use: "centres --words FILE --out FILE", Short: "Generate the centres of languages for package meaning",
+		Args: cobra.NoArgs,
+		Long: `Centres generates the vectors that are subtracted from those of sentences when their languages differ, from the
+embedded table of word pieces and from the word lists of the Python package wordfreq (download its wheel with
+"pip download --no-deps wordfreq"). The same lists always produce the same file.`,
+		RunE: func(*cobra.Command, []string) (err error) {
+			if words == "" || out == "" {
+				return cli.Usagef("--words and --out are required")
+			}
+			table, err := meaning.Default()
+			if err != nil {
+				return err
+			}
+			f, err := os.Open(words)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			info, err := f.Stat()
+			if err != nil {
+				return err
+			}
+			centres, err := pieces.MakeCentres(f, info.Size(), table)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			made, err := json.Marshal(centres)
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(out, append(made, '\n'), 0o644),
+				l.Report(map[string]any{"languages": len(centres.Centres)}, "%d languages", len(centres.Centres)))
+		}}
+	c.Flags().StringVar(&words, "words", "", "wheel of wordfreq")
+	c.Flags().StringVar(&out, "out", "", "output file")
+	return c
+}
+
 func (l *lab) likelihoodCommand() *cobra.Command {
 	var in []string
 	var out string

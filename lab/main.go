@@ -60,7 +60,7 @@ Exit codes: 0 success, 1 failure or a figure out of bounds, 2 incorrect usage.`,
 		},
 	}
 	root.PersistentFlags().BoolVar(&l.JSON, "json", false, "print one JSON object per line to stdout")
-	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.likelihoodCommand(),
+	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.centresCommand(), l.likelihoodCommand(),
 		l.screenCommand())
 	cli.Strict(root)
 	return root

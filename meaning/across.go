@@ -6,7 +6,7 @@ import (
 )
 
 // acrossLanguages is the measure for the table between two languages, chosen on development data (doc/evaluation/meaning.md).
-var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.04, counts: 0.06, rivals: 1,
+var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.02, counts: 0.04, rivals: 1,
 	curve: func(c *Calibration) *Curve { return &c.Across }}
 
 // foreign reports whether a source is in a different language from the submission.
@@ -16,15 +16,15 @@ func (c *Comparison) foreign(d int) bool {
 }
 
 // tableVectors returns the table's vectors of all sentences in the form used for an encoder's vectors. They are always centred on the
-// fixed centre of their script, because a mean of the compared documents would reflect their subjects and, in a large library, not the
-// source's (doc/evaluation/meaning-index.md).
+// fixed centre of their language, because a mean of the compared documents would reflect their subjects and, in a large library, not the
+// source's (doc/evaluation/meaning.md).
 func (c *Comparison) tableVectors() *verification {
 	x := newVerification(c)
-	for i, v := range c.submission.directions() {
+	for i, v := range c.submission.directions(c.submission.Language) {
 		x.here[i] = v
 	}
 	for d, s := range c.sources {
-		for j, v := range s.directions() {
+		for j, v := range s.directions(s.Language) {
 			x.order[d], x.rows[d] = append(x.order[d], j), append(x.rows[d], v)
 		}
 	}
@@ -35,12 +35,12 @@ func (c *Comparison) tableVectors() *verification {
 	return x
 }
 
-// directions yields the directions of the prose sentences.
-func (t *Text) directions() iter.Seq2[int32, []float32] {
+// directions yields the directions of the prose sentences, centred by a language, or by script if it is empty.
+func (t *Text) directions(language string) iter.Seq2[int32, []float32] {
 	return func(yield func(int32, []float32) bool) {
 		for i := range t.sentences {
 			if t.prose[i] {
-				if v := centredByWriting(&t.sentences[i].Mean, t.chinese[i]); !yield(int32(i), v[:]) {
+				if v := centredByLanguage(&t.sentences[i].Mean, t.chinese[i], language); !yield(int32(i), v[:]) {
 					return
 				}
 			}
@@ -76,7 +76,7 @@ var sampleMeans = sync.OnceValue(func() []Vector {
 var sampleDirections = sync.OnceValue(func() [][]float32 {
 	out := make([][]float32, len(sampleSet))
 	for k, mean := range sampleMeans() {
-		v := centredByWriting(&mean, Wide(sampleSet[k].Text))
+		v := centredByLanguage(&mean, Wide(sampleSet[k].Text), sampleSet[k].Language)
 		out[k] = v[:]
 	}
 	return out

@@ -54,6 +54,30 @@ func TestReworded(t *testing.T) {
 	}
 }
 
+// TestTranslated: a translation leads to its source, and stands out more if the centre of its language is known.
+func TestTranslated(t *testing.T) {
+	const translated = `El gremio de los sopladores de vidrio trasladó sus hornos a la isla de Lissa en 1411, ` +
+		`pues los magistrados temían el fuego. ` +
+		`Cada aprendiz juraba ante el guardián que nunca llevaría la receta del vidrio rojo al otro lado de la laguna. ` +
+		`Quien rompía el juramento perdía su taller, y sus parientes permanecían detenidos hasta que volvía a casa. ` +
+		`A pesar de estas medidas, dos maestros se establecieron en Lorena y en diez años vendieron copas de color rubí a la corte.`
+	score := map[string]float64{}
+	for _, language := range []string{"es", "eu"} { // Basque has no centre
+		texts := read(t, source, translated, other)
+		texts[0].Language, texts[1].Language, texts[2].Language = "en", language, "en"
+		leads := meaning.Compare(texts[0], texts[1:]).Leads()
+		for _, l := range leads[0] {
+			score[language] += l.Score
+			if language == "es" && (!l.Across || !l.WorthReading()) {
+				t.Errorf("lead %+v", l)
+			}
+		}
+	}
+	if score["es"] < 1.2*score["eu"] || score["es"] == 0 {
+		t.Errorf("scores %v", score)
+	}
+}
+
 // TestManySay: a statement in three sources leads to none of them.
 func TestManySay(t *testing.T) {
 	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
