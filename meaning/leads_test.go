@@ -73,7 +73,8 @@ func TestTranslated(t *testing.T) {
 			}
 		}
 	}
-	if score["es"] < 1.2*score["eu"] || score["es"] == 0 {
+	// Its weak pairs count too: with margins from 0.04 alone, of which 0.06 is subtracted, the score is 0.40.
+	if score["es"] < 1.2*score["eu"] || score["es"] < 0.45 {
 		t.Errorf("scores %v", score)
 	}
 }
