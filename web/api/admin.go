@@ -176,7 +176,7 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 		tasks, err := w.api.Web.Options().Store.Checks.FilterTasks(ctx, store.TaskFilter{States: pages.OneState(concordat.State(in.State)),
 			Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
-			one, err := checksAPI{w.api}.apiTask(ctx, t)
+			one, err := checksAPI(w).apiTask(ctx, t)
 			if err != nil {
 				return out, err
 			}
@@ -201,7 +201,7 @@ func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOut
 	if err != nil {
 		return nil, err
 	}
-	return checksAPI{w.api}.apiCheck(ctx, in)
+	return checksAPI(w).apiCheck(ctx, in)
 }
 
 type apiPartnerSitesBody struct {

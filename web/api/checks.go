@@ -43,7 +43,7 @@ func (w checksAPI) apiOfChecks(a huma.API) {
 		text: "The rules in force apply. When they change, an older cursor is refused with 412: start again."}, w.apiEvidence)
 	register(w.api, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
 		summary: "Leads of a report, in text order", scope: scopeRead, roles: pages.Everyone,
-		text: "The rules in force apply. Partners' documents that may say the same thing are included."}, reviewsAPI{w.api}.apiLeads)
+		text: "The rules in force apply. Partners' documents that may say the same thing are included."}, reviewsAPI(w).apiLeads)
 	w.api.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Submit documents, each for a check",
 		scope: scopeCheck, roles: pages.Checkers, status: http.StatusAccepted,
 		text: "Files are written to disk as they arrive. There may be at most 1000 files, each no larger than get-version says. The other fields may have 4 MiB in all."}, func(o *huma.Operation) {
