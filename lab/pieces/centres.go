@@ -90,7 +90,8 @@ func readLists(r *bufio.Reader) ([][]string, error) {
 		if _, err := packedString(r); err != nil {
 			return nil, err
 		}
-		if next, err := r.Peek(1); err == nil && next[0] < 0x80 { // a small number
+		next, err := r.Peek(1)
+		if err == nil && next[0] < 0x80 { // a small number
 			_, err = r.Discard(1)
 		} else if err == nil {
 			_, err = packedString(r)
