@@ -49,7 +49,7 @@ import (
 	"concordat/web/static"
 )
 
-// Options configures the pages. All fields except Choices, MaxUpload, Logger and Now are required.
+// Options configures the pages. A field is required unless its comment states what happens without it.
 type Options struct {
 	Site    *site.Site
 	Answers *siteanswer.Answerer // answers partners

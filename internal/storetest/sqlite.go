@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// empty returns the file of an empty store, which tests copy in a tenth of the time that creating its tables takes.
+// empty returns the file of an empty store. Tests copy it, because creating its tables takes most of the time of opening a new store.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "concordat-store-")
 	if err != nil {
