@@ -10,7 +10,7 @@ import (
 
 // fan distributes the views of one session to the many copies of a node. Its owner calls pass with each view in order.
 type fan struct {
-	session coord.Session
+	session coord.Coordinator
 
 	mu   sync.Mutex // protects the following fields
 	view coord.View
@@ -27,7 +27,7 @@ type fanned struct {
 
 var _ coord.Coordinator = (*fanned)(nil)
 
-func newFan(s coord.Session) *fan {
+func newFan(s coord.Coordinator) *fan {
 	return &fan{session: s, outs: map[*fanned]struct{}{}, news: make(chan struct{})}
 }
 
@@ -84,18 +84,10 @@ func (f *fan) now() (*coord.View, <-chan struct{}) {
 // View implements coord.Coordinator.
 func (o *fanned) View() <-chan coord.View { return o.views }
 
-// Read implements coord.Coordinator.
-func (f *fan) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
-	return f.session.Read(ctx, id)
-}
-
 // CAS implements coord.Coordinator.
 func (f *fan) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
 	return f.session.CAS(ctx, id, version, next, by)
 }
-
-// Online implements coord.Coordinator.
-func (f *fan) Online() bool { return f.session.Online() }
 
 // Confirmed implements coord.Coordinator.
 func (f *fan) Confirmed() coord.Incarnation { return f.session.Confirmed() }

@@ -69,7 +69,7 @@ func TestHedge(t *testing.T) {
 
 // TestUnknownShard: a write to a shard that the node's view lacks is refused with the cause.
 func TestUnknownShard(t *testing.T) {
-	n := &Node{fan: newFan(offline{}), ctx: t.Context()}
+	n := &Node{fan: newFan(offline{}), ctx: t.Context(), o: NodeOptions{Session: offline{}}}
 	if _, err := n.writeOnce(t.Context(), "00", callWrite, 1, nil); !errors.Is(err, concordat.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
@@ -84,7 +84,8 @@ func (offline) Confirmed() coord.Incarnation { return "" }
 // TestReopened: a copy that failed is closed and opened again by the same process.
 func TestReopened(t *testing.T) {
 	n := &Node{log: slog.New(slog.DiscardHandler), fan: newFan(offline{}), copies: map[concordat.ShardID]*hosted{}, ctx: t.Context(),
-		o: NodeOptions{Dir: t.TempDir(), Node: coord.Node{ID: "a"}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme}}}
+		o: NodeOptions{Dir: t.TempDir(), Session: offline{}, Node: coord.Node{ID: "a"},
+			Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme}}}
 	s := coord.Shard{State: coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}}
 	n.host("00", s)
 	c, ok := n.Copy("00")
@@ -189,7 +190,7 @@ func TestFoundAgain(t *testing.T) {
 }
 
 // noShards is a session that cannot create shards.
-type noShards struct{ coord.Session }
+type noShards struct{ coord.Founder }
 
 func (noShards) Create(context.Context, map[concordat.ShardID]coord.State) error { return errSilent }
 

@@ -93,7 +93,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 func (n *Node) relinquish(id concordat.ShardID) {
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
 	defer cancel()
-	s, err := n.fan.Read(ctx, id)
+	s, err := n.o.Session.Read(ctx, id)
 	if err != nil {
 		return // retry soon
 	}
@@ -103,7 +103,7 @@ func (n *Node) relinquish(id concordat.ShardID) {
 		if next.ISR[0] == me {
 			next.Leader = ""
 		}
-		if _, err := n.fan.CAS(ctx, id, s.Version, next, ""); err != nil {
+		if _, err := n.o.Session.CAS(ctx, id, s.Version, next, ""); err != nil {
 			return
 		}
 	}
@@ -122,7 +122,7 @@ func (n *Node) drop(id concordat.ShardID) {
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
 	defer cancel()
-	s, err := n.fan.Read(ctx, id)
+	s, err := n.o.Session.Read(ctx, id)
 	if err != nil || slices.Contains(s.ISR, n.o.Node.ID) || slices.Contains(s.Replicas, n.o.Node.ID) {
 		return
 	}

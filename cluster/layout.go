@@ -104,13 +104,13 @@ func CheckNode(n coord.NodeID) error {
 
 // Found creates a cluster with the given members at a coordinator that has none. Calling it again with the same Layout.Cluster completes
 // an interrupted call. If a different cluster exists, it fails with concordat.ErrExists.
-func Found(ctx context.Context, s coord.Session, l Layout) error {
+func Found(ctx context.Context, s coord.Founder, l Layout) error {
 	return FoundRestored(ctx, s, l, nil)
 }
 
 // FoundRestored is Found for a site whose shards came from a backup. epochs are the epochs that their copies had reached (see Adopt); the
 // shards continue with higher ones.
-func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[concordat.ShardID]uint64) error {
+func FoundRestored(ctx context.Context, s coord.Founder, l Layout, epochs map[concordat.ShardID]uint64) error {
 	l.Format = layoutFormat
 	if err := l.validate(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[co
 }
 
 // readLayout reads the layout from the session's next view, for callers that need nothing else from the view.
-func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
+func readLayout(ctx context.Context, s coord.Founder) (*Layout, error) {
 	select {
 	case v := <-s.View():
 		return ParseLayout(v.Config)

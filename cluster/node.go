@@ -281,7 +281,7 @@ func (n *Node) run() {
 		case <-t.C:
 		}
 		v, _ := n.fan.now()
-		if n.fan.Confirmed() != "" {
+		if n.o.Session.Confirmed() != "" {
 			n.mu.Lock()
 			n.reached = time.Now().UTC()
 			n.mu.Unlock()

@@ -160,17 +160,23 @@ func (n *Node) Ready() error {
 			errs = append(errs, fmt.Errorf("shard %s is not open: %w", id, h.err))
 		}
 	}
-	if !n.fan.Online() {
+	if !n.o.Session.Online() {
 		errs = append(errs, errors.New("cannot reach the coordinator"))
 	}
 	return errors.Join(errs...)
 }
 
 // Online reports whether the coordinator was reached within the session timeout.
-func (n *Node) Online() bool { return n.fan.Online() }
+func (n *Node) Online() bool { return n.o.Session.Online() }
+
+// ShardStates reads and changes the states of shards; every coord.Session does.
+type ShardStates interface {
+	Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error)
+	CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error)
+}
 
 // SetReplicas requests copies of the shard on the given nodes, to be arranged by the shard's master. It returns the same errors as CAS.
-func SetReplicas(ctx context.Context, c coord.Coordinator, id concordat.ShardID, nodes []coord.NodeID) error {
+func SetReplicas(ctx context.Context, c ShardStates, id concordat.ShardID, nodes []coord.NodeID) error {
 	s, err := c.Read(ctx, id)
 	if err != nil {
 		return err

@@ -410,7 +410,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 	// A master replaced without knowing it did not block any writes.
 	for _, epochs := range by {
 		for id, epoch := range epochs {
-			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
+			if s, err := n.o.Session.Read(ctx, id); err != nil || s.Epoch != epoch {
 				return fmt.Errorf("the master of shard %s changed; try again: %w", id, errors.Join(concordat.ErrUnavailable, err))
 			}
 		}

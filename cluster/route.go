@@ -121,7 +121,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string,
 			}
 			repeated = true
 		}
-		if !n.fan.Online() {
+		if !n.o.Session.Online() {
 			return repeated, cutOff(last)
 		}
 		select {

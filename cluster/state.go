@@ -42,7 +42,7 @@ type CopyState struct {
 
 // State returns what the node currently knows about itself. It sends no messages.
 func (n *Node) State() NodeState {
-	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.fan.Online()}
+	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.o.Session.Online()}
 	n.mu.Lock()
 	hs := make(map[concordat.ShardID]hosted, len(n.copies))
 	for id, h := range n.copies {

@@ -38,19 +38,30 @@ const (
 
 // Coordinator begins a session with the coordinator at the address; if node is empty, the session only observes.
 func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
-	return o.CoordinatorOf(ctx, node, false)
+	session, _, err := dial(ctx, o, node, false)
+	return session, err
 }
 
-// CoordinatorOf is like Coordinator but can create the site's root there.
-func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
+// FoundingCoordinator is like Coordinator for a session that observes, but the session can create the site's cluster there. end ends it.
+func (o *Instance) FoundingCoordinator(ctx context.Context) (f coord.Founder, end func() error, err error) {
+	session, f, err := dial(ctx, o, "", true)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, session.Close, nil
+}
+
+// dial begins a session, and returns it for a node and for the founder of a cluster. found allows it to create the site's root.
+func dial(ctx context.Context, o *Instance, node coord.NodeID, found bool) (coord.Session, coord.Founder, error) {
 	address := o.Config.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
 	case "http":
-		return local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(node, "operator"))
+		s, err := local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(node, "operator"))
+		return s, s, err
 	case "zk":
 		options, err := ZookeeperAddress(address)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		options.Site, options.Node, options.Found = o.Config.Site.ID, node, found
 		if node != "" || found { // an observer might be about to change the scheme
@@ -59,9 +70,10 @@ func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found b
 		if node != "" {
 			options.Identity = filepath.Join(o.Dir, ClusterName, "zookeeper.json")
 		}
-		return zk.Open(ctx, options)
+		s, err := zk.Open(ctx, options)
+		return s, s, err
 	}
-	return nil, Usagef("cluster.coordinator: invalid address %q; want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
+	return nil, nil, Usagef("cluster.coordinator: invalid address %q; want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
 // ZookeeperAddress parses zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark. The parameters account, ca,

@@ -1,8 +1,8 @@
 // Package coord defines what the nodes of a site agree on through a coordinator, and what a coordinator must do for them. A coordinator
 // stores no documents, only a few names and a number for each shard that determine who can lead.
 //
-// The main types are Coordinator, used by a replica's driver, and Session, held by a node. The safety of the cluster depends only on CAS;
-// views can be late, and Online can be wrong for a while.
+// The main types are Coordinator, used by a replica's driver, Session, held by a node, and Founder, used to create a cluster. The safety of
+// the cluster depends only on CAS; views can be late, and Online can be wrong for a while.
 package coord
 
 import (
@@ -153,15 +153,10 @@ type Coordinator interface {
 	// order, and a slow receiver misses some. The first view arrives soon after the session begins. Close closes the channel. Views can
 	// be arbitrarily late.
 	View() <-chan View
-	// Read returns the shard's state after every change that was acknowledged, to any node, before the call. Errors:
-	// concordat.ErrNotFound, concordat.ErrUnavailable, and the errors of ctx.
-	Read(ctx context.Context, id concordat.ShardID) (Shard, error)
 	// CAS atomically replaces the shard's state with next, provided that its version is the given one and, unless by is empty, that
 	// incarnation by is live; it returns the new version, which is version+1. Errors: ErrStale, ErrSession, ErrUnknown,
 	// concordat.ErrNotFound, concordat.ErrInvalid, concordat.ErrUnavailable. If ctx ends during the call, the error is ErrUnknown.
 	CAS(ctx context.Context, id concordat.ShardID, version int64, next State, by Incarnation) (int64, error)
-	// Online reports whether the session was confirmed within the last session timeout, as measured by the node's own monotonic clock.
-	Online() bool
 	// Confirmed returns the incarnation whose session is Online and will remain so for another tenth of the session timeout, or "". As
 	// long as it returns an incarnation, no node has been told that this one is gone, unless the coordinator ended the session early.
 	Confirmed() Incarnation
@@ -171,15 +166,28 @@ type Coordinator interface {
 // Session then automatically begins another one with a new incarnation.
 type Session interface {
 	Coordinator
+	// Read returns the shard's state after every change that was acknowledged, to any node, before the call. Errors:
+	// concordat.ErrNotFound, concordat.ErrUnavailable, and the errors of ctx.
+	Read(ctx context.Context, id concordat.ShardID) (Shard, error)
+	// Online reports whether the session was confirmed within the last session timeout, as measured by the node's own monotonic clock.
+	Online() bool
 	// Announce makes the node live under its current incarnation, or changes its description. It fails with ErrSession unless
 	// n.Incarnation is View.Me. It removes entries of the node's older incarnations, because the caller's lock on its folder proves that
 	// they are dead.
 	Announce(ctx context.Context, n Node) error
-	// Create creates the shards with version 0, either all or none. If one of them exists, it fails with concordat.ErrExists.
-	Create(ctx context.Context, shards map[concordat.ShardID]State) error
 	// Configure replaces Config if its version is the given one, and returns the new version, version+1. It returns the same errors as
 	// CAS.
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
 	// Close ends the session; if the coordinator was reached, the node is no longer live when Close returns.
 	Close() error
+}
+
+// A Founder is a session as seen by those who create a cluster at a coordinator that has none.
+type Founder interface {
+	// View is the same as Coordinator.View.
+	View() <-chan View
+	// Configure is the same as Session.Configure.
+	Configure(ctx context.Context, version int64, data []byte) (int64, error)
+	// Create creates the shards with version 0, either all or none. If one of them exists, it fails with concordat.ErrExists.
+	Create(ctx context.Context, shards map[concordat.ShardID]State) error
 }

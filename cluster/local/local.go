@@ -199,7 +199,10 @@ type Session struct {
 	closed bool
 }
 
-var _ coord.Session = (*Session)(nil)
+var (
+	_ coord.Session = (*Session)(nil)
+	_ coord.Founder = (*Session)(nil)
+)
 
 // publish replaces the view waiting in the channel with the current one. hub.mu must be held.
 func (s *Session) publish() {
@@ -230,7 +233,7 @@ func (s *Session) lock(ctx context.Context) error {
 // View implements coord.Coordinator.
 func (s *Session) View() <-chan coord.View { return s.views }
 
-// Read implements coord.Coordinator.
+// Read implements coord.Session.
 func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
 	if err := s.lock(ctx); err != nil {
 		return coord.Shard{}, err
@@ -281,7 +284,7 @@ func (h *Hub) isLive(i coord.Incarnation) bool {
 	return false
 }
 
-// Online implements coord.Coordinator.
+// Online implements coord.Session.
 func (s *Session) Online() bool {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -318,7 +321,7 @@ func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	return nil
 }
 
-// Create implements coord.Session.
+// Create implements coord.Founder.
 func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
 	for id, st := range shards {
 		if err := st.Validate(); err != nil {

@@ -18,7 +18,7 @@ func TestContract(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			var h *local.Hub
 			coordtest.Run(t, coordtest.Subject{
-				New: func(t *testing.T) func(coord.NodeID) coord.Session {
+				New: func(t *testing.T) func(coord.NodeID) coordtest.Session {
 					h = new(local.Hub)
 					if kind == "file" {
 						var err error
@@ -26,7 +26,7 @@ func TestContract(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					return func(node coord.NodeID) coord.Session {
+					return func(node coord.NodeID) coordtest.Session {
 						s, err := h.Join(node)
 						if err != nil {
 							t.Fatal(err)

@@ -266,7 +266,10 @@ type Client struct {
 	me      coord.Incarnation // incarnation in the newest view, if the server still knows the session
 }
 
-var _ coord.Session = (*Client)(nil)
+var (
+	_ coord.Session = (*Client)(nil)
+	_ coord.Founder = (*Client)(nil)
+)
 
 // Dial begins a session of the node with the Server at base, for example http://127.0.0.1:8430.
 func Dial(ctx context.Context, base string, node coord.NodeID) (*Client, error) {
@@ -397,7 +400,7 @@ func (c *Client) changing(ctx context.Context, path string, in call) (answer, er
 // View implements coord.Coordinator.
 func (c *Client) View() <-chan coord.View { return c.views }
 
-// Read implements coord.Coordinator.
+// Read implements coord.Session.
 func (c *Client) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
 	out, err := c.call(ctx, "read", call{Shard: id})
 	switch {
@@ -420,7 +423,7 @@ func (c *Client) CAS(ctx context.Context, id concordat.ShardID, version int64, n
 	return out.Version, err
 }
 
-// Online implements coord.Coordinator.
+// Online implements coord.Session.
 func (c *Client) Online() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -446,7 +449,7 @@ func (c *Client) Announce(ctx context.Context, n coord.Node) error {
 	return err
 }
 
-// Create implements coord.Session.
+// Create implements coord.Founder.
 func (c *Client) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
 	_, err := c.changing(ctx, "create", call{Shards: shards})
 	return err

@@ -14,11 +14,11 @@ import (
 func TestServedContract(t *testing.T) {
 	var h *local.Hub
 	coordtest.Run(t, coordtest.Subject{
-		New: func(t *testing.T) func(coord.NodeID) coord.Session {
+		New: func(t *testing.T) func(coord.NodeID) coordtest.Session {
 			h = new(local.Hub)
 			server := httptest.NewServer(local.NewServer(h, 0))
 			t.Cleanup(server.Close)
-			return func(node coord.NodeID) coord.Session {
+			return func(node coord.NodeID) coordtest.Session {
 				s, err := local.Dial(t.Context(), server.URL, node)
 				if err != nil {
 					t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Read implements coord.Coordinator. It first brings ZooKeeper's server up to date with its leader. If the connection changes in between,
+// Read implements coord.Session. It first brings ZooKeeper's server up to date with its leader. If the connection changes in between,
 // the new server can be behind, so the read is repeated. A deposed leader unaware of its deposition can answer for the duration of
 // ZooKeeper's syncLimit; the version is then old, and a CAS with it fails.
 func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
@@ -159,7 +159,7 @@ func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
 // maxCreated is the maximum number of shards in one Create, so that it fits in one message.
 const maxCreated = 1024
 
-// Create implements coord.Session, for up to 1024 shards at once.
+// Create implements coord.Founder, for up to 1024 shards at once.
 func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
 	if len(shards) > maxCreated {
 		return fmt.Errorf("cannot create %d shards in one request: at most %d are allowed: %w", len(shards), maxCreated, concordat.ErrInvalid)

@@ -135,7 +135,10 @@ type Session struct {
 	seen      memory
 }
 
-var _ coord.Session = (*Session)(nil)
+var (
+	_ coord.Session = (*Session)(nil)
+	_ coord.Founder = (*Session)(nil)
+)
 
 // Open begins a session and returns once ZooKeeper has confirmed the session and the node's right to it. Errors: concordat.ErrInvalid;
 // ErrIdentity with concordat.ErrRefused, and concordat.ErrScheme, for which retrying is pointless; concordat.ErrNotFound if there is no
@@ -178,7 +181,7 @@ func (s *Session) adopt(l *link) {
 // View implements coord.Coordinator.
 func (s *Session) View() <-chan coord.View { return s.views }
 
-// Online implements coord.Coordinator. Time is measured from when the confirming request was sent, so ZooKeeper's own timeout ends later.
+// Online implements coord.Session. Time is measured from when the confirming request was sent, so ZooKeeper's own timeout ends later.
 func (s *Session) Online() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

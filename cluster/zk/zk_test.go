@@ -78,7 +78,7 @@ func open(t *testing.T, o zk.Options) *zk.Session {
 }
 
 // joinThrough opens a session of the node through a separate proxy.
-func (w *world) joinThrough(t *testing.T, node coord.NodeID) coord.Session {
+func (w *world) joinThrough(t *testing.T, node coord.NodeID) *zk.Session {
 	w.mu.Lock()
 	p := w.proxies[node]
 	if p == nil {
@@ -151,9 +151,9 @@ func TestOne(t *testing.T) {
 		}
 		coordtest.Run(t, coordtest.Subject{
 			Patience: patience,
-			New: func(t *testing.T) func(coord.NodeID) coord.Session {
+			New: func(t *testing.T) func(coord.NodeID) coordtest.Session {
 				w = newWorld(t, e)
-				return func(node coord.NodeID) coord.Session { return w.joinThrough(t, node) }
+				return func(node coord.NodeID) coordtest.Session { return w.joinThrough(t, node) }
 			},
 			Expire: func(t *testing.T, node coord.NodeID) {
 				o := w.options("")

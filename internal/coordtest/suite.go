@@ -14,11 +14,17 @@ import (
 	"concordat/cluster/coord"
 )
 
+// Session is everything that a coordinator offers.
+type Session interface {
+	coord.Session
+	coord.Founder
+}
+
 // Subject is an implementation under test.
 type Subject struct {
 	// New creates an empty coordinator and returns a function that begins sessions with it. New's own cleanup closes sessions that the
 	// test leaves open.
-	New func(t *testing.T) func(node coord.NodeID) coord.Session
+	New func(t *testing.T) func(node coord.NodeID) Session
 	// Expire ends the node's session at the coordinator, as if the node had been silent; nil if that is impossible.
 	Expire func(t *testing.T, node coord.NodeID)
 	// Cut separates the node from the coordinator, or reconnects it; nil if that is impossible.
@@ -42,7 +48,7 @@ func Run(t *testing.T, s Subject) {
 
 type suite struct {
 	Subject
-	join func(coord.NodeID) coord.Session
+	join func(coord.NodeID) Session
 }
 
 const shard = concordat.ShardID("00")
@@ -52,7 +58,7 @@ func state(epoch uint64, isr ...coord.NodeID) coord.State {
 }
 
 // until receives views until one meets the condition.
-func (s *suite) until(t *testing.T, c coord.Session, what string, pleases func(coord.View) bool) coord.View {
+func (s *suite) until(t *testing.T, c Session, what string, pleases func(coord.View) bool) coord.View {
 	t.Helper()
 	timeout := time.After(s.Patience)
 	for {
@@ -71,13 +77,13 @@ func (s *suite) until(t *testing.T, c coord.Session, what string, pleases func(c
 }
 
 // me returns the session's incarnation.
-func (s *suite) me(t *testing.T, c coord.Session) coord.Incarnation {
+func (s *suite) me(t *testing.T, c Session) coord.Incarnation {
 	t.Helper()
 	return s.until(t, c, "incarnation", func(v coord.View) bool { return v.Me != "" }).Me
 }
 
 // announce makes the node live and returns its incarnation.
-func (s *suite) announce(t *testing.T, c coord.Session, node coord.NodeID) coord.Incarnation {
+func (s *suite) announce(t *testing.T, c Session, node coord.NodeID) coord.Incarnation {
 	t.Helper()
 	me := s.me(t, c)
 	must(t, c.Announce(t.Context(), coord.Node{ID: node, Incarnation: me, Address: string(node) + ":1"}))
@@ -159,7 +165,7 @@ func race(t *testing.T, s *suite) {
 	c := s.join("a")
 	must(t, c.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(0, "a")}))
 	const contenders, rounds = 4, 10
-	var sessions []coord.Session
+	var sessions []Session
 	for i := range contenders {
 		sessions = append(sessions, s.join(coord.NodeID(fmt.Sprintf("n%d", i))))
 	}

@@ -25,7 +25,7 @@ var (
 		"index.Shard": 79, "instance.Instance": 80,
 	}
 	wide = map[string]int{
-		".Partner": 9, "cluster/coord.Session": 9,
+		".Partner": 9,
 	}
 )
 

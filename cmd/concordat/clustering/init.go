@@ -85,16 +85,16 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardSnapshot,
 	keys []byte) error {
 	dir, node := filepath.Join(o.Dir, instance.ClusterName), coord.NodeID(o.Config.Cluster.Node)
-	session, err := o.CoordinatorOf(ctx, "", true)
+	founder, end, err := o.FoundingCoordinator(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }() // used only to found the cluster
+	defer func() { _ = end() }() // used only to found the cluster
 	epochs := map[concordat.ShardID]uint64{}
 	for _, m := range held {
 		epochs[m.Shard] = m.Epoch
 	}
-	if err := cluster.FoundRestored(ctx, session, l, epochs); err != nil {
+	if err := cluster.FoundRestored(ctx, founder, l, epochs); err != nil {
 		return err
 	}
 	if err := cluster.NewAuthority(dir, l.Cluster, time.Now()); err != nil {
