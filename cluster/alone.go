@@ -135,7 +135,7 @@ func (a *Alone) lead(ctx context.Context) error {
 	}
 	if err == nil && damaged {
 		err = fmt.Errorf("%s: acknowledged documents at the end of the log are damaged; restore a backup, or add them again after removing %s: %w",
-			a.copy.dir, a.copy.logDir(), concordat.ErrCorrupt)
+			a.copy.dir, logDir(a.copy.dir), concordat.ErrCorrupt)
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 	if err != nil || st.Quarantined || st.Installing || st.Meta.Damaged {
 		return a
 	}
-	if !st.InSync || !c.catchUp(ctx, q.MinSeq[id]) {
+	if !st.InSync || !catchUp(ctx, c, q.MinSeq[id]) {
 		a.Status = ShardStale
 		return a
 	}
@@ -117,7 +117,7 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 // answerFrom answers from the index of a copy that has every requested record.
 func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *question) {
 	a.Status = ShardOK
-	err := c.guard(func() error { return a.fill(ctx, c.Index(), q) })
+	err := guard(c.o.Panicked, func() error { return a.fill(ctx, c.Index(), q) })
 	if err == nil {
 		return
 	}
@@ -159,7 +159,7 @@ func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (e
 }
 
 // catchUp waits until the copy's index has every write acknowledged before the call and all records up to low.
-func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
+func catchUp(ctx context.Context, c *Copy, low uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, staleWait)
 	defer cancel()
 	st, err := c.Question()

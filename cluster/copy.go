@@ -21,7 +21,7 @@ type Copy struct {
 	dir   string
 	o     CopyOptions
 	log   *slog.Logger
-	start time.Time
+	start time.Time    // the replica's time begins here
 	index *index.Shard // replaced by a snapshot only while installing, under mu
 
 	ctx    context.Context // context of background work; ends with Close
@@ -31,27 +31,25 @@ type Copy struct {
 	mu      sync.Mutex // protects the following fields; never held while waiting
 	replica *replica.Replica
 	wal     *wal.Log
-	syncing time.Duration // when the current sync of the log began, by now(); 0 if none is in progress
+	syncing time.Duration // when the current sync of the log began, after start; 0 if none is in progress
 	gen     uint64        // generation of the log, the highest named by the replica
 	live    map[coord.NodeID]coord.Node
 	failed  error // permanent; the folder must be opened again
-	nextID  uint64
-	writes  map[uint64]*write
+	writes  writes
 	writing *index.Change            // change of the Write being accepted
 	changes map[uint64]*index.Change // changes that came from a Write, for records not yet applied
 	stuck   bool                     // the index has no space for the committed records
 	target  uint64                   // the record that the index must reach
 	fetches map[fetchKey]chan replica.Reply
-	refused map[coord.NodeID]int // consecutive refused connections, by node
-	changed *sync.Cond           // on mu; signals changes to role, position or failed
+	changed *sync.Cond // on mu; signals changes to role, position or failed
 
 	applying sync.Mutex // held while the index is changed or replaced; acquired before mu
 
 	clock      clock
 	operations operations // operations of all nodes while the copy is master
 
-	gate   sync.RWMutex            // held for reading by every write, and for writing while a snapshot is taken
-	frozen map[string]*frozenIndex // by name of the moment; protected by mu
+	gate   sync.RWMutex // held for reading by every write, and for writing while a snapshot is taken
+	frozen frozenIndexes
 
 	toSync  chan struct{} // capacity 1; signals that there are records to sync
 	toApply chan struct{} // capacity 1; signals that target has increased
@@ -134,11 +132,11 @@ func newCopy(dir string, o CopyOptions) (*Copy, error) {
 	}
 	o.Index.Logged, o.Replica.Me = true, o.Node
 	c := &Copy{
-		dir: dir, o: o, log: o.Index.Logger, start: time.Now(), writes: map[uint64]*write{}, changes: map[uint64]*index.Change{},
-		fetches: map[fetchKey]chan replica.Reply{}, refused: map[coord.NodeID]int{}, toSync: make(chan struct{}, 1),
+		dir: dir, o: o, log: o.Index.Logger, start: time.Now(), writes: writes{waiting: map[uint64]*write{}},
+		changes: map[uint64]*index.Change{}, fetches: map[fetchKey]chan replica.Reply{}, toSync: make(chan struct{}, 1),
 		toApply: make(chan struct{}, 1),
 	}
-	c.clock.now = o.Now
+	c.clock.now, c.frozen.mu = o.Now, &c.mu
 	if c.o.SlowSync == 0 {
 		c.o.SlowSync = 2 * time.Second
 	}
@@ -183,7 +181,7 @@ func (c *Copy) openLog() error {
 	if err != nil {
 		return err
 	}
-	if meta.Damaged && c.o.Restored && !exists(c.logDir()) {
+	if meta.Damaged && c.o.Restored && !exists(logDir(c.dir)) {
 		// The operator removed the log, so the index is authoritative from now on.
 		meta.Damaged = false
 		if err := writeMeta(c.dir, meta); err != nil {
@@ -234,7 +232,7 @@ func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, re
 	if revs != nil {
 		found = revs.Add
 	}
-	return wal.Open(c.logDir(), wal.Options{
+	return wal.Open(logDir(c.dir), wal.Options{
 		Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes, Found: found,
 		Damaged: func(lost uint64) error {
 			*explained = true
@@ -248,8 +246,6 @@ func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, re
 	})
 }
 
-func (c *Copy) now() time.Duration { return time.Since(c.start) }
-
 // step passes an event to the replica. mu must not be held.
 func (c *Copy) step(e replica.Event) {
 	c.mu.Lock()
@@ -261,7 +257,7 @@ func (c *Copy) step(e replica.Event) {
 func (c *Copy) stepLocked(e replica.Event) {
 	for next := e; next != nil; {
 		var fault replica.Event
-		for _, a := range c.replica.Step(c.now(), next) {
+		for _, a := range c.replica.Step(time.Since(c.start), next) {
 			if c.failed != nil {
 				break
 			}
@@ -291,10 +287,7 @@ func (c *Copy) fail(err error) {
 // end makes every call fail with err. mu must be held.
 func (c *Copy) end(err error) {
 	c.failed = err
-	for id, w := range c.writes {
-		delete(c.writes, id)
-		w.answer(0, c.failed)
-	}
+	c.writes.fail(err)
 	c.changed.Broadcast()
 }
 
@@ -329,9 +322,9 @@ func (c *Copy) act(a replica.Action) replica.Event {
 	case replica.CAS:
 		c.wg.Go(func() { c.cas(a) })
 	case replica.Acknowledge:
-		c.answerWrite(a.ID, a.Seq, nil)
+		c.writes.answer(a.ID, a.Seq, nil)
 	case replica.Refuse:
-		c.refuseWrite(a)
+		c.writes.refuse(a)
 	case replica.Install:
 		c.gen = a.Gen
 		c.install(a)
@@ -464,5 +457,5 @@ func (c *Copy) Close() error {
 	c.cancel()
 	c.mu.Unlock()
 	c.wg.Wait()
-	return errors.Join(c.thaw(""), c.wal.Close(), c.index.Close())
+	return errors.Join(c.frozen.thaw(""), c.wal.Close(), c.index.Close())
 }

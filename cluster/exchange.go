@@ -148,7 +148,7 @@ func (c *Copy) install(a replica.Install) {
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
-	if err := errors.Join(c.thaw(""), writeMarker(c.dir)); err != nil {
+	if err := errors.Join(c.frozen.thaw(""), writeMarker(c.dir)); err != nil {
 		return index.Applied{}, err
 	}
 	c.mu.Lock()
@@ -162,7 +162,7 @@ func (c *Copy) replace() (index.Applied, error) {
 	}
 	c.index = ix
 	at := ix.Applied()
-	log, err := wal.Open(c.logDir(), wal.Options{Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes})
+	log, err := wal.Open(logDir(c.dir), wal.Options{Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes})
 	if err != nil {
 		return at, err
 	}

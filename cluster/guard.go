@@ -10,15 +10,15 @@ var errFault = errors.New("fault: the program failed while handling this request
 
 // guard calls f and converts a panic to errFault, so that a question or document that triggers a bug in the program ends only its own
 // call. Otherwise, it would bring down this node and then every other node asked in its place. f must hold no lock that a panic would
-// leave locked.
-func (c *Copy) guard(f func() error) (err error) {
-	if c.o.Panicked == nil {
+// leave locked. panicked is CopyOptions.Panicked.
+func guard(panicked func(value any, stack []byte), f func() error) (err error) {
+	if panicked == nil {
 		return f()
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, 16<<10)
-			c.o.Panicked(p, stack[:runtime.Stack(stack, false)])
+			panicked(p, stack[:runtime.Stack(stack, false)])
 			err = errFault
 		}
 	}()

@@ -209,7 +209,7 @@ func TestPanicsKeepTheirCause(t *testing.T) {
 			t.Errorf("got %v", p)
 		}
 	}()
-	_ = (&Copy{}).guard(func() error { panic("cause") })
+	_ = guard(nil, func() error { panic("cause") })
 }
 
 // TestProfileRefused: a profile that was truncated or has an overlong number, as another node or a log could contain it, is refused.
@@ -281,7 +281,7 @@ func TestMomentDropped(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		n.serveDrop(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", &b))
-		if _, err := c.frozenOf("kept"); w.Code != x.code || (err != nil) != x.dropped || strings.Contains(w.Body.String(), "%!") {
+		if _, err := c.frozen.of("kept"); w.Code != x.code || (err != nil) != x.dropped || strings.Contains(w.Body.String(), "%!") {
 			t.Errorf("moment %q: code %d, %q, dropped: %v", x.moment, w.Code, w.Body, err)
 		}
 	}

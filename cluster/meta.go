@@ -19,6 +19,8 @@ const (
 	stateName = "cluster.json" // on a single node, the state that a coordinator would store
 )
 
+func logDir(dir string) string { return filepath.Join(dir, logName) }
+
 const (
 	metaFormat = 1
 	maxMeta    = 64 << 10

@@ -25,27 +25,8 @@ import (
 // a snapshot; the masters continue. Each master keeps its index as of that moment until the backup has fetched it. If the backup dies,
 // every node automatically resumes writes.
 
-const (
-	pauseTime  = 10 * time.Second // after this time, writes resume whatever happens to the backup
-	frozenTime = time.Hour        // after this time, an index that was not fetched is dropped
-)
-
-// frozenIndex is an index as of some moment.
-type frozenIndex struct {
-	mu     sync.Mutex // protects the following fields
-	frozen *index.Frozen
-	closed bool
-}
-
-var errGivenUp = fmt.Errorf("the snapshot of the index was abandoned, because copying took too long or the index was recreated; start again: %w", concordat.ErrUnavailable)
-
-// close waits until a copy in progress is complete.
-func (s *frozenIndex) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	return s.frozen.Close()
-}
+// pauseTime is the time after which writes resume whatever happens to the backup.
+const pauseTime = 10 * time.Second
 
 // writePause is one node's part in a write pause.
 type writePause struct {
@@ -174,57 +155,8 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.frozen == nil {
-		c.frozen = map[string]*frozenIndex{}
-	}
-	c.frozen[moment] = &frozenIndex{frozen: f}
-	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // otherwise already closed or released
+	c.frozen.keep(moment, f)
 	return nil
-}
-
-// thaw releases the index of a moment, or of all moments if the name is empty.
-func (c *Copy) thaw(moment string) error {
-	c.mu.Lock()
-	var all []*frozenIndex
-	for m, s := range c.frozen {
-		if moment == "" || m == moment {
-			all = append(all, s)
-			delete(c.frozen, m)
-		}
-	}
-	c.mu.Unlock()
-	var errs []error
-	for _, s := range all {
-		errs = append(errs, s.close())
-	}
-	return errors.Join(errs...)
-}
-
-// copyFrozen writes the index of a moment to folder dir, which must not exist; this works only once.
-func (c *Copy) copyFrozen(ctx context.Context, moment, dir string) error {
-	s, err := c.frozenOf(moment)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	err = errGivenUp
-	if !s.closed {
-		err = s.frozen.CopyTo(ctx, dir)
-	}
-	s.mu.Unlock()
-	return errors.Join(err, c.thaw(moment))
-}
-
-func (c *Copy) frozenOf(moment string) (*frozenIndex, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.frozen[moment]
-	if s == nil {
-		return nil, errGivenUp
-	}
-	return s, nil
 }
 
 func (n *Node) servePause(w http.ResponseWriter, r *http.Request) {
@@ -267,7 +199,7 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 func (n *Node) dropFrozen(moment string) {
 	for _, id := range n.layout.names() {
 		if c, ok := n.Copy(id); ok {
-			_ = c.thaw(moment) // the index itself reports any problem
+			_ = c.frozen.thaw(moment) // the index itself reports any problem
 		}
 	}
 }
@@ -277,28 +209,11 @@ func (n *Node) serveFrozen(w http.ResponseWriter, r *http.Request) {
 	c, ok := n.Copy(id)
 	err := fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
 	if ok {
-		err = c.sendFrozenOf(r.Context(), w, r.PathValue("moment"))
+		err = c.frozen.use(r.PathValue("moment"), func(f *index.Frozen) error { return c.sendFrozen(r.Context(), w, f) })
 	}
 	if err != nil {
 		fail(w, err)
 	}
-}
-
-// sendFrozenOf sends the index frozen at the given moment as a snapshot; this works only once.
-func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment string) error {
-	s, err := c.frozenOf(moment)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer func() {
-		s.mu.Unlock()
-		_ = c.thaw(moment) // the index itself reports any problem
-	}()
-	if s.closed {
-		return errGivenUp
-	}
-	return c.sendFrozen(ctx, w, s.frozen)
 }
 
 // ShardSnapshot describes the content of a copy of a shard.
@@ -425,7 +340,7 @@ func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.Sh
 		if !ok {
 			return m, fmt.Errorf("the copy is not open: %w", concordat.ErrUnavailable)
 		}
-		err = c.copyFrozen(ctx, moment, dir)
+		err = c.frozen.copyTo(ctx, moment, dir)
 	} else {
 		var resp *http.Response
 		if resp, err = n.peers.call(ctx, http.MethodGet, from, id, "still/"+moment, nil); err == nil {

@@ -95,7 +95,8 @@ func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.
 	var same []index.Change
 	for i := range changes {
 		is := false
-		if err := c.guard(func() (err error) { is, err = c.holds(ctx, &changes[i].Put.Document); return err }); err != nil {
+		err := guard(c.o.Panicked, func() (err error) { is, err = hasUnchanged(ctx, c.Index(), &changes[i].Put.Document); return err })
+		if err != nil {
 			return nil, nil, err
 		}
 		if is {
@@ -117,9 +118,9 @@ func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.
 	return w, left, err
 }
 
-// holds reports whether the index has the document with the same title, time and text.
-func (c *Copy) holds(ctx context.Context, d *concordat.Document) (bool, error) {
-	held, err := c.Index().Document(ctx, concordat.Ref{Site: c.o.Index.Site, Library: d.Library, Document: d.ID})
+// hasUnchanged reports whether the index has the document with the same title, time and text.
+func hasUnchanged(ctx context.Context, ix *index.Shard, d *concordat.Document) (bool, error) {
+	held, err := ix.Document(ctx, concordat.Ref{Site: ix.Site(), Library: d.Library, Document: d.ID})
 	if errors.Is(err, concordat.ErrNotFound) {
 		return false, nil
 	}

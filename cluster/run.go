@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -16,8 +15,6 @@ import (
 )
 
 // This file contains a Copy's background work.
-
-func (c *Copy) logDir() string { return filepath.Join(c.dir, logName) }
 
 // runTicks sends ticks to the replica, watches the free disk space and trims the log.
 func (c *Copy) runTicks() {
@@ -33,7 +30,7 @@ func (c *Copy) runTicks() {
 		c.mu.Lock()
 		c.stepLocked(replica.Contact{Me: me})
 		c.stepLocked(replica.Tick{})
-		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
+		if c.syncing != 0 && time.Since(c.start)-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
 			c.stepLocked(replica.StepDown{}) // the coordinator does not notice a hung disk
 		}
 		if n%20 == 0 {
@@ -119,7 +116,7 @@ func (c *Copy) runSync() {
 		}
 		c.mu.Lock()
 		log, gen := c.wal, c.gen
-		c.syncing = c.now()
+		c.syncing = time.Since(c.start)
 		c.mu.Unlock()
 		durable, err := log.Sync()
 		c.mu.Lock()
@@ -206,7 +203,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 			if !ok {
 				continue
 			}
-			if err := c.reprofile(&read); err != nil {
+			if err := reprofile(&c.o, &read); err != nil {
 				return false, err
 			}
 			ch = &read
@@ -236,11 +233,11 @@ func (c *Copy) applyNext() (more bool, err error) {
 }
 
 // reprofile recomputes a profile made under a different scheme.
-func (c *Copy) reprofile(ch *index.Change) error {
-	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
+func reprofile(o *CopyOptions, ch *index.Change) error {
+	if ch.Put == nil || ch.Put.Scheme == o.Index.Scheme || o.Reprofile == nil {
 		return nil // the index refuses what it cannot store
 	}
-	p, err := c.o.Reprofile(ch.Put.Document)
+	p, err := o.Reprofile(ch.Put.Document)
 	if err != nil {
 		return fmt.Errorf("recompute profile %s/%s: %w", ch.Put.Document.Library, ch.Put.Document.ID, err)
 	}

@@ -11,16 +11,6 @@ import (
 	"concordat/index"
 )
 
-// write is a call of Write waiting for its outcome.
-type write struct {
-	first uint64 // number of the Write event for its first record; the others follow consecutively
-	late  []int  // changes that came too late
-	open  int    // number of its records without a reply
-	err   error
-	seq   uint64
-	done  chan struct{}
-}
-
 // Write appends the changes and returns once they are acknowledged: on the disk of every copy in sync, and visible in this one. It
 // returns the number of the last record. Errors: NotMasterError; concordat.ErrUnavailable (some changes may have been made, or may still
 // be made; repeating is safe); concordat.ErrDiskFull, concordat.ErrInvalid and concordat.ErrScheme (nothing was changed).
@@ -62,7 +52,7 @@ func (c *Copy) begin(op operation, changes []index.Change, records []wal.Record)
 	if st := c.replica.Status(); op.Epoch != anyEpoch && c.failed == nil && (st.Role != replica.Master || st.Shard.Epoch != op.Epoch) {
 		return nil, &NotMasterError{master(st.Shard.State)}
 	}
-	w.first = c.nextID + 1
+	w.first = c.writes.last + 1
 	rev := op.Rev
 	if rev == 0 {
 		c.clock.see(c.replica.NewestRevision())
@@ -74,10 +64,9 @@ func (c *Copy) begin(op operation, changes []index.Change, records []wal.Record)
 			w.answer(0, c.failed)
 			continue
 		}
-		c.nextID++
-		c.writes[c.nextID] = w
+		id := c.writes.add(w)
 		c.writing = &changes[i]
-		c.stepLocked(replica.Write{ID: c.nextID, Record: records[i]})
+		c.stepLocked(replica.Write{ID: id, Record: records[i]})
 		c.writing = nil
 	}
 	return w, nil
@@ -99,7 +88,7 @@ func (c *Copy) await(ctx context.Context, w *write) (uint64, error) {
 // records returns the records of the changes, without revisions, and their size in the log in bytes.
 func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, err error) {
 	records = make([]wal.Record, len(changes))
-	err = c.guard(func() (err error) {
+	err = guard(c.o.Panicked, func() (err error) {
 		for i := range changes {
 			if p := changes[i].Put; p != nil {
 				if err := c.Index().Check(p); err != nil {
@@ -124,24 +113,6 @@ func (c *Copy) room(size int) error {
 	return log.Room(size)
 }
 
-// answer records the outcome of one record; mu must be held. The first failure is the outcome of the whole write.
-func (w *write) answer(seq uint64, err error) {
-	w.seq = max(w.seq, seq)
-	if w.err == nil {
-		w.err = err
-	}
-	if w.open--; w.open == 0 {
-		close(w.done)
-	}
-}
-
-func (c *Copy) answerWrite(id, seq uint64, err error) {
-	if w := c.writes[id]; w != nil {
-		delete(c.writes, id)
-		w.answer(seq, err)
-	}
-}
-
 // lateError reports that documents have, or may have had, newer revisions than some changes. It wraps concordat.ErrUnavailable, since the
 // changes can succeed with a different revision. For recomputed profiles, it lists the changes whose documents have since changed.
 type lateError struct {
@@ -160,16 +131,6 @@ func (c *Copy) newestRevision() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.replica.NewestRevision()
-}
-
-// refuseWrite records the refusal of one record. mu must be held.
-func (c *Copy) refuseWrite(a replica.Refuse) {
-	if w := c.writes[a.ID]; w != nil && a.Why == replica.Superseded {
-		w.late = append(w.late, int(a.ID-w.first))
-		c.answerWrite(a.ID, 0, nil)
-		return
-	}
-	c.answerWrite(a.ID, 0, refusal(a))
 }
 
 // master returns the master named in the state.

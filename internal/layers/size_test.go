@@ -21,7 +21,7 @@ const (
 // These predate the limits, and have these limits instead. Lower a number when a room improves.
 var (
 	reached = map[string]int{
-		"cluster.Alone": 83, "cluster.Copy": 62, "cluster.Node": 75,
+		"cluster.Alone": 83, "cluster.Node": 75,
 		"index.Shard": 79, "instance.Instance": 80,
 	}
 	wide = map[string]int{
