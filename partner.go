@@ -431,20 +431,6 @@ const (
 	NoticeCase       = "case"       // the sender's view of a case opened by an alert for Job
 )
 
-// A Partner is another site from this site's perspective. Its methods are safe for concurrent use, return when ctx ends, and fail with a
-// *Refusal if the partner refuses and with ErrUnavailable if it does not answer.
-type Partner interface {
-	Site() SiteID
-	Catalogue(ctx context.Context) (*Catalogue, error)
-	Ask(ctx context.Context, a *Ask) (*SiteAnswer, error)
-	Outline(ctx context.Context, a *OutlineAsk) (*Outlines, error)
-	Edges(ctx context.Context, a *EdgesAsk) (*Edges, error)
-	Reveal(ctx context.Context, a *RevealAsk) (*Revealed, error)
-	Leads(ctx context.Context, a *LeadAsk) (*LeadAnswer, error)
-	Ship(ctx context.Context, a *ShipAsk) (*Shipment, error)
-	Notify(ctx context.Context, n *Notice) error
-}
-
 // An Answerer answers partners. from is the asking site, whose identity has been verified. A refusal is a *Refusal; any other error is
 // sent to the asker as ReasonFault without its text. The caller adds the statements.
 type Answerer interface {

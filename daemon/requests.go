@@ -18,7 +18,7 @@ type connector struct{ s *Daemon }
 var _ pages.Connector = connector{}
 
 // Connect returns a connection to a partner, and a function that closes it.
-func (c connector) Connect(ctx context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+func (c connector) Connect(ctx context.Context, id concordat.SiteID) (pages.Connection, func(), error) {
 	all, err := partners.Open(ctx, c.s.o, c.s.partnerOptions())
 	if err != nil {
 		return nil, nil, err

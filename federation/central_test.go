@@ -59,8 +59,8 @@ func TestFederatedEqualsCentral(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []found
-		for tell, err := range federation.Gather(t.Context(), federation.Group{Partners: f.Partners(0)},
-			func(ctx context.Context, p concordat.Partner) (*concordat.SiteAnswer, error) {
+		for tell, err := range federation.Gather(t.Context(), federation.Group[*federation.Client]{Partners: f.Partners(0)},
+			func(ctx context.Context, p *federation.Client) (*concordat.SiteAnswer, error) {
 				return p.Ask(ctx, a)
 			}) {
 			if err != nil {

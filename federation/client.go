@@ -25,8 +25,6 @@ type Client struct {
 	observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 
-var _ concordat.Partner = (*Client)(nil)
-
 // A link sends one payload to a partner and returns the payload that answers it, with the partner's statement. It fails with
 // *concordat.Refusal or *Error.
 type link interface {

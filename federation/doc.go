@@ -1,5 +1,5 @@
-// Package federation transports the messages of partners. It sits between a concordat.Partner, which [Client] implements for one partner,
-// and a concordat.Answerer, which [Server] serves to all of them. Other packages determine the content of answers (package site/answer),
+// Package federation transports the messages of partners. It sits between a [Client], which represents one partner to the asking site,
+// and a concordat.Answerer, which [Server] serves to all partners. Other packages determine the content of answers (package site/answer),
 // keep the list of partners (package partners) and create the envelopes (package crypto). Open federation.go first, then client.go and
 // server.go for the two ends.
 //

@@ -296,7 +296,7 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := federation.Group{Partners: []concordat.Partner{f.Partner(0, 1)}, Parallel: 64}
+	g := federation.Group[*federation.Client]{Partners: []*federation.Client{f.Partner(0, 1)}, Parallel: 64}
 	kind, name := map[concordat.SiteID]federation.Kind{}, map[concordat.SiteID]string{f.ID(1): "honest"}
 	for what, fault := range faults() {
 		s := fault.peer(t, f.Sites[0])
@@ -319,7 +319,7 @@ func TestFaults(t *testing.T) {
 		kind[s.ID], name[s.ID] = fault.kind, what
 	}
 	seen := 0
-	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p concordat.Partner) (*concordat.SiteAnswer,
+	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p *federation.Client) (*concordat.SiteAnswer,
 		error) {
 		return p.Ask(ctx, a)
 	}) {
@@ -433,10 +433,11 @@ func TestGatherLeft(t *testing.T) {
 	answers := library(r, "Thesis", 1, 10)
 	f := fedtest.Join(t, scheme, &scan{}, answers)
 	hanging := newRawScript(t, f.Sites[0], func(ctx context.Context, _ net.Conn) { <-ctx.Done() })
-	g := federation.Group{Partners: []concordat.Partner{f.Sites[0].NewClient(t, hanging.Site, federation.ClientOptions{}), f.Partner(0, 1)}}
+	silent := f.Sites[0].NewClient(t, hanging.Site, federation.ClientOptions{})
+	g := federation.Group[*federation.Client]{Partners: []*federation.Client{silent, f.Partner(0, 1)}}
 	running := 0
 	var mu sync.Mutex
-	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue, error) {
+	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p *federation.Client) (*concordat.Catalogue, error) {
 		mu.Lock()
 		running++
 		mu.Unlock()

@@ -9,9 +9,12 @@ import (
 	"concordat"
 )
 
+// Partner is a member of a Group.
+type Partner interface{ Site() concordat.SiteID }
+
 // Group is the set of partners that one check asks.
-type Group struct {
-	Partners []concordat.Partner
+type Group[P Partner] struct {
+	Partners []P
 	Timeout  time.Duration // time limit per answer; 0 means a minute
 	Parallel int           // maximum number of partners asked at once; 0 means sixteen
 }
@@ -31,7 +34,7 @@ type Answered[T any] struct {
 // Gather calls ask for each partner of g, many at a time, and yields each outcome, with that partner's own error, as it arrives. If a
 // partner does not answer in time, its error wraps concordat.ErrUnavailable. If the loop is left or ctx ends, Gather cancels the running
 // calls and waits for them. ask must return when its context ends.
-func Gather[T any](ctx context.Context, g Group, ask func(context.Context, concordat.Partner) (T, error)) iter.Seq2[Answered[T], error] {
+func Gather[P Partner, T any](ctx context.Context, g Group[P], ask func(context.Context, P) (T, error)) iter.Seq2[Answered[T], error] {
 	return func(yield func(Answered[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -40,7 +43,7 @@ func Gather[T any](ctx context.Context, g Group, ask func(context.Context, conco
 			err error
 		}
 		outcomes := make(chan outcome, len(g.Partners)) // never blocks, even if a panic ends the loop
-		next := make(chan concordat.Partner)
+		next := make(chan P)
 		var running sync.WaitGroup
 		parallel := g.Parallel
 		if parallel <= 0 {
@@ -75,8 +78,8 @@ func Gather[T any](ctx context.Context, g Group, ask func(context.Context, conco
 	}
 }
 
-func askOne[T any](ctx context.Context, g Group, p concordat.Partner,
-	ask func(context.Context, concordat.Partner) (T, error)) (Answered[T], error) {
+func askOne[P Partner, T any](ctx context.Context, g Group[P], p P,
+	ask func(context.Context, P) (T, error)) (Answered[T], error) {
 	timeout := g.Timeout
 	if timeout <= 0 {
 		timeout = defaultTimeout

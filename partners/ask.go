@@ -163,7 +163,7 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 			cl.Close()
 		}
 	}
-	group := federation.Group{Timeout: min(how.deadline, 20*time.Second)}
+	group := federation.Group[owner]{Timeout: min(how.deadline, 20*time.Second)}
 	for _, w := range want {
 		cl, err := c.Connect(w.Partner.Site, how.deadline)
 		if err != nil {
@@ -185,11 +185,17 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	return out, closing, ctx.Err()
 }
 
+// owner is a partner that lists the libraries that it opens to this site.
+type owner interface {
+	Site() concordat.SiteID
+	Catalogue(ctx context.Context) (*concordat.Catalogue, error)
+}
+
 // catalogues fetches the list of open libraries from each partner and stores it. It omits partners that do not answer, and partners with
 // an answer that triggers a fault in this program.
-func (c *Client) catalogues(ctx context.Context, group federation.Group) map[concordat.SiteID]*concordat.Catalogue {
+func (c *Client) catalogues(ctx context.Context, group federation.Group[owner]) map[concordat.SiteID]*concordat.Catalogue {
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
-	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
+	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p owner) (*concordat.Catalogue,
 		error) {
 		var v *concordat.Catalogue
 		err := compare.Guard(func() (err error) { v, err = p.Catalogue(ctx); return err })

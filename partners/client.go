@@ -16,6 +16,8 @@ import (
 	"concordat/federation"
 	"concordat/instance"
 	"concordat/profile"
+	"concordat/site"
+	"concordat/site/ask"
 )
 
 // OrderPurpose names the local key for shuffling the sentences of a question.
@@ -47,6 +49,15 @@ type Options struct {
 	// seconds.
 	Notices, Reread time.Duration
 }
+
+// These are the ways in which a site uses a partner.
+var (
+	_ site.Partner  = (*federation.Client)(nil)
+	_ ask.Discloser = (*federation.Client)(nil)
+	_ ask.Listener  = (*federation.Client)(nil)
+	_ ask.Shipper   = (*federation.Client)(nil)
+	_ owner         = (*federation.Client)(nil)
+)
 
 // Open opens the site's keystore and card. If there are no keys, it fails with instance.ErrNoKeys.
 func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, error) {
@@ -146,21 +157,44 @@ func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto
 	return out, nil
 }
 
-// ConnectAll returns clients for the partners; closing closes them.
-func (c *Client) ConnectAll(partners []concordat.SiteID, timeout time.Duration) (out []concordat.Partner, closing func(), err error) {
-	var all []*federation.Client
-	closing = func() {
-		for _, cl := range all {
-			cl.Close()
-		}
-	}
+// ConnectAll returns clients for the partners. The caller must close them.
+func (c *Client) ConnectAll(partners []concordat.SiteID, timeout time.Duration) (Connections, error) {
+	var all Connections
 	for _, p := range partners {
 		cl, err := c.Connect(p, timeout)
 		if err != nil {
-			closing()
-			return nil, nil, err
+			all.Close()
+			return nil, err
 		}
-		all, out = append(all, cl), append(out, cl)
+		all = append(all, cl)
 	}
-	return out, closing, nil
+	return all, nil
+}
+
+// Connections are clients for several partners.
+type Connections []*federation.Client
+
+// Close closes all clients.
+func (all Connections) Close() {
+	for _, cl := range all {
+		cl.Close()
+	}
+}
+
+// Disclosers returns the partners as those who show more of a match.
+func (all Connections) Disclosers() []ask.Discloser {
+	out := make([]ask.Discloser, len(all))
+	for i, cl := range all {
+		out[i] = cl
+	}
+	return out
+}
+
+// Listeners returns the partners as those who receive notices.
+func (all Connections) Listeners() []ask.Listener {
+	out := make([]ask.Listener, len(all))
+	for i, cl := range all {
+		out[i] = cl
+	}
+	return out
 }

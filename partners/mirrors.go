@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/crypto"
+	"concordat/federation"
 	"concordat/index"
 	"concordat/instance"
 	"concordat/profile"
@@ -101,7 +102,7 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 
 // MirrorEpoch returns the epoch in which to fetch a partner's library, and the share of the library that has fingerprints in it. This is
 // the epoch with the largest share or, in a tie, the latest.
-func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
+func (c *Client) MirrorEpoch(ctx context.Context, partner *federation.Client,
 	lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
 	feds, err := c.shared(ctx, partner.Site())
 	if err != nil {
@@ -137,7 +138,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 }
 
 // Fetch updates one mirror. known means that it existed before.
-func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
+func (ms *MirrorStore) Fetch(ctx context.Context, partner ask.Shipper, m site.MirroredLibrary,
 	progress func(ask.Synced)) (done ask.Synced, known bool, err error) {
 	row, err := ms.o.Store.Asks.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {

@@ -67,14 +67,14 @@ func TestRoundPanics(t *testing.T) {
 }
 
 // faulty is a partner whose catalogue triggers a fault of the program.
-type faulty struct{ concordat.Partner }
+type faulty struct{}
 
 func (faulty) Site() concordat.SiteID { return "faulty" }
 
 func (faulty) Catalogue(context.Context) (*concordat.Catalogue, error) { panic("in a catalogue") }
 
 // open is a partner whose catalogue is empty.
-type open struct{ faulty }
+type open struct{}
 
 func (open) Site() concordat.SiteID { return "open" }
 
@@ -89,7 +89,7 @@ func TestCataloguePanics(t *testing.T) {
 	var log bytes.Buffer
 	counted := 0
 	o.TellPanics(compare.Panics{Logger: slog.New(slog.NewTextHandler(&log, nil)), Counted: func() { counted++ }})
-	got := (&Client{o: o}).catalogues(t.Context(), federation.Group{Partners: []concordat.Partner{faulty{}, open{}}})
+	got := (&Client{o: o}).catalogues(t.Context(), federation.Group[owner]{Partners: []owner{faulty{}, open{}}})
 	if len(got) != 1 || got["open"] == nil {
 		t.Errorf("got %v, want the catalogue of the other", got)
 	}

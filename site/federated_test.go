@@ -389,13 +389,13 @@ func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 
 // interrupted is a partner whose answer is interrupted by another event.
 type interrupted struct {
-	concordat.Partner
+	ask.Discloser
 	then func()
 }
 
 func (p *interrupted) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	p.then()
-	return p.Partner.Reveal(ctx, a)
+	return p.Discloser.Reveal(ctx, a)
 }
 
 // TestTwoSites runs a whole conversation between two sites: outlines and edges, common words, a passage after a decision, a later
@@ -417,6 +417,7 @@ func twoSites(t *testing.T, form string) {
 	b.ShareAll(t, "a", rule, "theses")
 	there := b.SeenBy("a", "theses")
 	there.Level = concordat.ShowPassage
+	partner := there.Partner.(sitetest.InProcess)
 	f := a.Found(t, sitetest.Mine+sitetest.Essay, site.CheckOptions{Partners: []site.PartnerLibraries{there}, Standing: true})
 	c := sitetest.LineOf(t, f, "b", "theses")
 	if c.Err != "" || c.Level != concordat.ShowPassage || !c.Standing || c.Shown.Outlines != 1 || c.Shown.Words == 0 {
@@ -434,7 +435,7 @@ func twoSites(t *testing.T, form string) {
 	}
 
 	// While the partner answers, another process of this site changes the findings; both changes are kept.
-	got, err := a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: &interrupted{there.Partner, func() {
+	got, err := a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: &interrupted{partner, func() {
 		now, err := a.Findings(ctx, f.Task)
 		if err != nil {
 			t.Fatal(err)
@@ -461,7 +462,7 @@ func twoSites(t *testing.T, form string) {
 	if !strings.Contains(words, "Vostok plateau") || strings.Contains(words, "strontium") || strings.Contains(words, "argon") {
 		t.Errorf("common words %q", words)
 	}
-	got, err = a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case",
+	got, err = a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: partner, Level: concordat.ShowPassage, Reason: "a case",
 		Contact: "dean"}, verbatim)
 	if err != nil || got[0].State != concordat.DisclosurePending {
 		t.Fatalf("passage: %+v, %v", got, err)
@@ -473,7 +474,7 @@ func twoSites(t *testing.T, form string) {
 	if _, err := b.Requests.Decide(ctx, requests[0].ID, "librarian", true, "agreed"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = a.RefreshDisclosures(ctx, f.Task, there.Partner); err != nil || got[0].State != concordat.DisclosureGranted {
+	if got, err = a.RefreshDisclosures(ctx, f.Task, partner); err != nil || got[0].State != concordat.DisclosureGranted {
 		t.Fatalf("decided: %+v, %v", got, err)
 	}
 	if f, err = a.Findings(ctx, f.Task); err != nil || !strings.Contains(f.Passages[verbatim].Text, "strontium") {
@@ -498,7 +499,7 @@ func twoSites(t *testing.T, form string) {
 		x.Sentences != alerts[0].Sentences || len(x.Spans) == 0 || x.Task != "" || x.Asked.IsZero() {
 		t.Errorf("alert of the owner %+v", x)
 	}
-	if err := a.EndStanding(ctx, f.Task, there.Partner); err != nil {
+	if err := a.EndStanding(ctx, f.Task, partner); err != nil {
 		t.Error(err)
 	}
 	b.Add(t, "theses", site.Incoming{ID: "later", Title: "A later one",

@@ -15,6 +15,7 @@ import (
 	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/ask"
 )
 
 // steady is a partner whose own store works even if the asker's fails.
@@ -70,7 +71,10 @@ func TestSiteStatementsFail(t *testing.T) {
 		{"check", check(site.CheckOptions{})},
 		{"check that stands", check(site.CheckOptions{Standing: true})},
 		{"check with a partner", check(site.CheckOptions{Forward: "all", Partners: []site.PartnerLibraries{partner}})},
-		{"mirror", func(ctx context.Context) error { _, err := a.SyncMirror(ctx, partner.Partner, mirror, nil); return err }},
+		{"mirror", func(ctx context.Context) error {
+			_, err := a.SyncMirror(ctx, partner.Partner.(ask.Shipper), mirror, nil)
+			return err
+		}},
 		{"check with a mirror", check(site.CheckOptions{Mirrors: []site.MirroredLibrary{mirror}})},
 		{"end of a mirror", func(ctx context.Context) error { return a.DropMirror(ctx, mirror) }},
 		{"add", func(ctx context.Context) error {

@@ -45,9 +45,19 @@ const (
 // Forwards are the values of CheckOptions.Forward, the default first.
 var Forwards = []string{ForwardUnmatched, ForwardAll, ForwardNone}
 
+// Partner is another site as a check asks it, in up to three rounds. Its methods are safe for concurrent use, return when ctx ends, and
+// fail with a *concordat.Refusal if the partner refuses and with concordat.ErrUnavailable if it does not answer.
+type Partner interface {
+	Site() concordat.SiteID
+	Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error)
+	Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error)
+	Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error)
+	Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error)
+}
+
 // PartnerLibraries is a partner to ask in a check, with the data needed to ask it. Partner, Epoch, Profiler and Libraries are mandatory.
 type PartnerLibraries struct {
-	Partner   concordat.Partner
+	Partner   Partner
 	Epoch     concordat.Epoch
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
 	SketchKey []byte            // the epoch's key for outlines and edges; nil disables the second round by words

@@ -90,8 +90,8 @@ func (f *Federation) Partner(i, j int) *federation.Client {
 }
 
 // Partners returns all other sites in order, as seen by site i.
-func (f *Federation) Partners(i int) []concordat.Partner {
-	var ps []concordat.Partner
+func (f *Federation) Partners(i int) []*federation.Client {
+	var ps []*federation.Client
 	for j := range f.Sites {
 		if j != i {
 			ps = append(ps, f.Partner(i, j))

@@ -10,17 +10,23 @@ import (
 	"concordat/profile"
 	"concordat/site"
 	"concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
-// InProcess is a site as seen by another site in this process, a concordat.Partner on top of an Answerer.
+// InProcess is a site as seen by another site in this process, on top of an Answerer.
 type InProcess struct {
 	From concordat.SiteID
 	To   concordat.Answerer
 	ID   concordat.SiteID
 }
 
-var _ concordat.Partner = InProcess{}
+var (
+	_ site.Partner  = InProcess{}
+	_ ask.Discloser = InProcess{}
+	_ ask.Listener  = InProcess{}
+	_ ask.Shipper   = InProcess{}
+)
 
 func (l InProcess) Site() concordat.SiteID { return l.ID }
 

@@ -18,7 +18,7 @@ import (
 	"concordat/site/ask"
 )
 
-// Partner is another site in this process, a concordat.Partner backed by an index and texts, with fields that make it misbehave.
+// Partner is another site in this process, backed by an index and texts, with fields that make it misbehave.
 type Partner struct {
 	id        concordat.SiteID
 	Profiler  *profile.Profiler
@@ -55,7 +55,12 @@ type shipped struct {
 	removed bool
 }
 
-var _ concordat.Partner = (*Partner)(nil)
+var (
+	_ site.Partner  = (*Partner)(nil)
+	_ ask.Discloser = (*Partner)(nil)
+	_ ask.Listener  = (*Partner)(nil)
+	_ ask.Shipper   = (*Partner)(nil)
+)
 
 // federationKey is the federation's key in these tests.
 var federationKey = []byte("0123456789abcdef0123456789abcdef")

@@ -111,7 +111,7 @@ func (s *ScriptedMeaning) SetMeaning(m settings.Meaning) {
 
 // south is a partner that shows words immediately, and passages after a person there agrees.
 type south struct {
-	concordat.Partner
+	pages.Connection
 	State atomic.Value // string
 	Asks  atomic.Int32
 }
@@ -119,7 +119,7 @@ type south struct {
 func (p *south) Site() concordat.SiteID { return "SOUTH" }
 
 // Connect returns the partner itself; it is the only one that can be reached.
-func (p *south) Connect(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+func (p *south) Connect(_ context.Context, id concordat.SiteID) (pages.Connection, func(), error) {
 	if id != p.Site() {
 		return nil, nil, concordat.ErrNotFound
 	}

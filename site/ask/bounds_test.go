@@ -78,7 +78,7 @@ func TestValidLeads(t *testing.T) {
 
 // edger is a partner that reports the same edges for every question.
 type edger struct {
-	concordat.Partner
+	site.Partner
 	says *concordat.Edges
 }
 

@@ -172,7 +172,7 @@ func TestJobOfMost(t *testing.T) {
 
 // decider is a partner that gives each request the answer set by the test.
 type decider struct {
-	concordat.Partner
+	Discloser
 	says *concordat.Revealed
 }
 

@@ -422,7 +422,7 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 		f.Disclosures = append(f.Disclosures, d)
 		made = append(made, len(f.Disclosures)-1)
 	}
-	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
+	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) Discloser { return o.Partner })
 }
 
 // partnerLead returns the partner's document named by ref, or nil if the findings have none.

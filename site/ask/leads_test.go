@@ -59,7 +59,8 @@ func TestLeadsOfPartners(t *testing.T) {
 		strings.Contains(s, "price of fish doubled") {
 		t.Errorf("in text:\n%s", s)
 	}
-	ds, err := m.RevealLead(t.Context(), f.Task, ask.RevealRequest{Partner: p.Partner, Reason: "an examination", Contact: "dean"}, "P1")
+	partner := p.Partner.(ask.Discloser)
+	ds, err := m.RevealLead(t.Context(), f.Task, ask.RevealRequest{Partner: partner, Reason: "an examination", Contact: "dean"}, "P1")
 	sitetest.Must(t, err)
 	if len(ds) != 1 || ds[0].State != concordat.DisclosurePending {
 		t.Fatalf("asked: %+v", ds)
@@ -68,7 +69,7 @@ func TestLeadsOfPartners(t *testing.T) {
 	sitetest.Must(t, err)
 	_, err = o.Requests.Decide(t.Context(), waiting[0].ID, "officer", true, "yes")
 	sitetest.Must(t, err)
-	ds, err = m.RefreshDisclosures(t.Context(), f.Task, p.Partner)
+	ds, err = m.RefreshDisclosures(t.Context(), f.Task, partner)
 	sitetest.Must(t, err)
 	if len(ds) != 1 || ds[0].State != concordat.DisclosureGranted {
 		t.Fatalf("granted: %+v", ds)

@@ -43,12 +43,18 @@ type Synced struct {
 	Withdrawn bool // the owner closed the library, and the mirror was deleted
 }
 
+// Shipper is a partner that ships a library's changes for a mirror. Its methods fail like those of site.Partner.
+type Shipper interface {
+	Site() concordat.SiteID
+	Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error)
+}
+
 // SyncMirror fetches changes to a partner's library since the last sync and applies them to the mirror's index. It calls progress, if not
 // nil, after every shipment. After an interruption or a failure of the partner, calling it again continues from the last shipment
 // applied. No other site can use the index. If the library is no longer open to this site, the mirror is deleted; this is not an error.
 // If there is no more space, it fails with the error of Options.Room. It also fails if the partner repeatedly promises more without
 // sending anything.
-func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
+func (s *Asker) SyncMirror(ctx context.Context, partner Shipper, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
 		return done, err

@@ -11,10 +11,16 @@ import (
 	"concordat/store"
 )
 
+// Listener is a partner that receives this site's notices. Its methods fail like those of site.Partner.
+type Listener interface {
+	Site() concordat.SiteID
+	Notify(ctx context.Context, n *concordat.Notice) error
+}
+
 // EndStanding ends a standing check, immediately at this site and then at every partner that stores it. The error names partners that
 // store it but are not among those passed or cannot be reached; the call can be repeated. If there is no standing check, the error is
 // ErrNotFound.
-func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
+func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...Listener) error {
 	asks, err := s.o.Store.Asks.Asks(ctx, task)
 	if err != nil {
 		return err
@@ -25,7 +31,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 	}
 	var errs []error
 	for _, a := range asks {
-		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == a.Site })
+		i := slices.IndexFunc(partners, func(p Listener) bool { return p.Site() == a.Site })
 		if i < 0 {
 			errs = append(errs, fmt.Errorf("standing check %s at %s: %w: the partner was not notified", task, a.Site, concordat.ErrUnavailable))
 			continue

@@ -15,9 +15,15 @@ import (
 	"concordat/store"
 )
 
+// Discloser is a partner that shows more of a match when asked. Its methods fail like those of site.Partner.
+type Discloser interface {
+	Site() concordat.SiteID
+	Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error)
+}
+
 // RevealRequest asks a partner to disclose passages of a report.
 type RevealRequest struct {
-	Partner concordat.Partner // the partner that has the passages
+	Partner Discloser // the partner that has the passages
 	// Level is ShowOverlap, the default, for words that the submission shares with the source, or ShowPassage for the source's own words,
 	// after approval by a person there.
 	Level   concordat.Show
@@ -68,18 +74,18 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 			made = append(made, len(f.Disclosures)-1)
 		}
 	}
-	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
+	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) Discloser { return o.Partner })
 }
 
 // RefreshDisclosures asks the given partners again about the task's pending requests, and returns those disclosures.
-func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
+func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...Discloser) ([]report.Disclosure, error) {
 	defer s.site.HoldFindings()()
 	f, err := s.site.KeptFindings(ctx, task)
 	if err != nil {
 		return nil, err
 	}
-	of := func(site concordat.SiteID) concordat.Partner {
-		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == site })
+	of := func(site concordat.SiteID) Discloser {
+		i := slices.IndexFunc(partners, func(p Discloser) bool { return p.Site() == site })
 		if i < 0 {
 			return nil
 		}
@@ -96,7 +102,7 @@ func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, p
 
 // askReveals requests disclosures of f and stores the answers.
 func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int,
-	of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
+	of func(concordat.SiteID) Discloser) ([]report.Disclosure, error) {
 	var errs []error
 	var answers []answered
 	for _, i := range which {
@@ -198,7 +204,7 @@ func (a *answered) same(d report.Disclosure) bool {
 }
 
 // revealOne requests one disclosure of f without modifying f. first means that the wording was not sent before.
-func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
+func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner Discloser,
 	first bool) (answered, error) {
 	out := answered{disclosure: d}
 	a, err := requestOf(f, &d)

@@ -42,7 +42,15 @@ type Choices interface {
 // Connector connects to partners. It is safe for concurrent use.
 type Connector interface {
 	// Connect returns a connection to a partner; the caller must call done when finished.
-	Connect(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
+	Connect(ctx context.Context, id concordat.SiteID) (p Connection, done func(), err error)
+}
+
+// Connection is a connection to a partner that has answered a check, over which people ask it to show more and to stop watching. Its
+// methods fail like those of site.Partner.
+type Connection interface {
+	Site() concordat.SiteID
+	Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error)
+	Notify(ctx context.Context, n *concordat.Notice) error
 }
 
 // Page handles a request from a visitor who may open the page.

@@ -227,19 +227,18 @@ func (a *commands) endStanding(ctx context.Context, o *instance.Instance, task c
 	if err != nil {
 		return err
 	}
-	var partners []concordat.Partner
+	var all partners.Connections
 	if len(at) > 0 {
 		c, err := a.Partners(ctx, o)
 		if err != nil {
 			return err
 		}
-		var closing func()
-		if partners, closing, err = c.ConnectAll(at, deadline); err != nil {
+		if all, err = c.ConnectAll(at, deadline); err != nil {
 			return err
 		}
-		defer closing()
+		defer all.Close()
 	}
-	err = o.Asks.EndStanding(ctx, task, partners...)
+	err = o.Asks.EndStanding(ctx, task, all.Listeners()...)
 	if len(at) == 0 && errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no check %s is being watched; see concordat alert standing", task)
 	}

@@ -182,12 +182,12 @@ func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, fou
 	if err != nil {
 		return err
 	}
-	clients, closing, err := c.ConnectAll(slices.Sorted(maps.Keys(pending)), f.deadline)
+	all, err := c.ConnectAll(slices.Sorted(maps.Keys(pending)), f.deadline)
 	if err != nil {
 		return err
 	}
-	defer closing()
-	ds, err := o.Asks.RefreshDisclosures(ctx, task, clients...)
+	defer all.Close()
+	ds, err := o.Asks.RefreshDisclosures(ctx, task, all.Disclosers()...)
 	return errors.Join(a.printReveals(task, ds), err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/site/ask"
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/pages"
@@ -94,7 +95,7 @@ func (s Alerts) StopWatching(ctx context.Context, v *pages.Visitor, t store.Task
 		return err
 	}
 	told := map[concordat.SiteID]bool{}
-	var partners []concordat.Partner
+	var partners []ask.Listener
 	for _, a := range asks {
 		if !a.Standing || told[a.Site] || s.o.Partners == nil {
 			continue

@@ -178,7 +178,7 @@ func (s Requests) askOne(ctx context.Context, v *pages.Visitor, t store.Task, pa
 func (s Requests) refresh(ctx context.Context, v *pages.Visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	partners := map[concordat.SiteID]concordat.Partner{}
+	partners := map[concordat.SiteID]ask.Discloser{}
 	for _, d := range f.Disclosures {
 		if d.State != concordat.DisclosurePending || partners[d.Source.Site] != nil {
 			continue
