@@ -182,22 +182,22 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		last[k] = c.Put
 	}
 	// Readers that find a change on disk before it is in memory wait until these keys are released.
-	if err := s.acquire(ctx, keys); err != nil {
+	if err := s.state.acquire(ctx, keys); err != nil {
 		return err
 	}
-	defer s.release(keys)
+	defer s.state.release(keys)
 	batch := bleve.NewBatch()
 	a := arenas.Get().(*arena)
 	a.reset()
 	var docs []*document
 	var fps []concordat.Fingerprint
 	for _, k := range keys {
-		s.forget(batch, s.find(k))
+		s.forget(batch, s.state.find(k))
 		p := last[k]
 		if p == nil {
 			continue
 		}
-		n, err := s.number()
+		n, err := s.state.number()
 		if err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	s.logged.mu.Lock()
 	s.logged.applied = at
 	s.logged.mu.Unlock()
-	s.commit(keys, docs, fps)
+	s.state.commit(keys, docs, fps)
 	return nil
 }
 

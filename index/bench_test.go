@@ -209,7 +209,7 @@ func BenchmarkMatch(b *testing.B) {
 			for _, p := range benchProbes {
 				for _, size := range []int{1, 200} {
 					b.Run(fmt.Sprintf("path=table/probe=%s/asked=%d", p, size), func(b *testing.B) {
-						qs := nearQueries(s.view.levels[0], 20*size+4000)
+						qs := nearQueries(s.state.view.levels[0], 20*size+4000)
 						b.ReportAllocs()
 						i, start := 0, cputime.Used()
 						for b.Loop() {
@@ -224,7 +224,7 @@ func BenchmarkMatch(b *testing.B) {
 					})
 				}
 				b.Run(fmt.Sprintf("path=stored/probe=%s/asked=1", p), func(b *testing.B) {
-					qs := nearQueries(s.view.levels[0], 256)
+					qs := nearQueries(s.state.view.levels[0], 256)
 					b.ReportAllocs()
 					i, start := 0, cputime.Used()
 					for b.Loop() {

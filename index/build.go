@@ -51,7 +51,7 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	s := &Shard{dir: temp, opt: o}
-	s.init()
+	s.state.init()
 	if err := s.build(profiles); err != nil {
 		return errors.Join(s.diskError("build", err), os.RemoveAll(temp))
 	}
@@ -110,7 +110,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 			return err
 		}
 	}
-	if s.nextNumber > 0 {
+	if s.state.nextNumber > 0 {
 		err = guard(b.Close)
 	} else { // the builder cannot create an empty index
 		err = makeEmpty(store)
@@ -171,7 +171,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 		return fmt.Errorf("document %s/%s appears twice: %w", k.library, k.id, concordat.ErrInvalid)
 	}
 	f.seen[k] = struct{}{}
-	number, err := f.shard.number()
+	number, err := f.shard.state.number()
 	if err != nil {
 		return err
 	}

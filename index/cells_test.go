@@ -152,8 +152,8 @@ func TestCellsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("merged")
-	if len(s.cells.levels) != 1 || s.cells.waste != 0 || len(s.cells.docs) > len(living) {
-		t.Errorf("%d levels, waste %d, %d documents", len(s.cells.levels), s.cells.waste, len(s.cells.docs))
+	if len(s.state.cells.levels) != 1 || s.state.cells.waste != 0 || len(s.state.cells.docs) > len(living) {
+		t.Errorf("%d levels, waste %d, %d documents", len(s.state.cells.levels), s.state.cells.waste, len(s.state.cells.docs))
 	}
 }
 
@@ -164,7 +164,7 @@ func BenchmarkSearchCells(b *testing.B) {
 		b.Run(fmt.Sprint(sentences), func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
 			s := &Shard{opt: testOptions, engine: new(engine)}
-			s.init()
+			s.state.init()
 			for i := range sentences / 50 {
 				d := &document{key: key{"l", concordat.DocumentID(fmt.Sprint(i))}, words: 1000, meant: true}
 				for range 500 {
@@ -172,9 +172,9 @@ func BenchmarkSearchCells(b *testing.B) {
 				}
 				slices.Sort(d.cells)
 				d.cells = slices.Compact(d.cells)
-				s.cells.add(d)
+				s.state.cells.add(d)
 			}
-			s.rebuildCells(true)
+			s.state.rebuildCells(true)
 			q := &concordat.TextQuery{Cells: true, AverageLength: 1000, Limit: 100, Windows: make([][]concordat.WeightedTerm, 1)}
 			for range 1600 {
 				q.Windows[0] = append(q.Windows[0], concordat.WeightedTerm{Term: concordat.Term(r.Uint32N(uint32(concordat.Cells) / 2)), Weight: 1})
@@ -186,7 +186,7 @@ func BenchmarkSearchCells(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(s.cells.levels[0].bytes())/float64(sentences), "B/sentence")
+			b.ReportMetric(float64(s.state.cells.levels[0].bytes())/float64(sentences), "B/sentence")
 		})
 	}
 }

@@ -29,7 +29,7 @@ func (s *Shard) searchCells(ctx context.Context, q *concordat.TextQuery) (*conco
 	}
 	defer done()
 	c := &cellSearch{shard: s, query: q, norms: make([]float64, maxLengthCode+1), exclude: map[key]struct{}{}}
-	c.table, c.epoch = s.currentCells()
+	c.table, c.epoch = s.state.currentCells()
 	c.scores = make([]float64, len(c.table.docs))
 	for code := range c.norms {
 		c.norms[code] = (bm25K1 + 1) / (1 + lengthNorm(code, q.AverageLength))

@@ -26,7 +26,7 @@ func (s *Shard) Document(ctx context.Context, r concordat.Ref) (*concordat.Docum
 
 func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error) {
 	for {
-		d := s.find(k)
+		d := s.state.find(k)
 		if d == nil {
 			return nil, fmt.Errorf("document %s/%s: %w", k.library, k.id, concordat.ErrNotFound)
 		}
@@ -38,11 +38,11 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 			return out, nil
 		}
 		// The document has been removed from disk but not yet from memory, so wait for the writer, then look again.
-		if err := s.acquire(ctx, []key{k}); err != nil {
+		if err := s.state.acquire(ctx, []key{k}); err != nil {
 			return nil, err
 		}
-		same := s.find(k) == d
-		s.release([]key{k})
+		same := s.state.find(k) == d
+		s.state.release([]key{k})
 		if same {
 			return nil, corrupt(s.dir, fmt.Sprintf("document %s/%s is in memory but not on disk", k.library, k.id))
 		}
@@ -99,7 +99,7 @@ func (s *Shard) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) i
 
 func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*concordat.Document, error] {
 	return func(yield func(*concordat.Document, error) bool) {
-		for _, k := range s.snapshotKeys() {
+		for _, k := range s.state.snapshotKeys() {
 			if !want(k) {
 				continue
 			}
@@ -120,10 +120,10 @@ func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*c
 
 // Refs returns the Refs of all documents, in no particular order. Documents put or deleted during the call might be missing or included.
 func (s *Shard) Refs() []concordat.Ref {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]concordat.Ref, 0, len(s.byKey))
-	for k := range s.byKey {
+	s.state.mu.Lock()
+	defer s.state.mu.Unlock()
+	out := make([]concordat.Ref, 0, len(s.state.byKey))
+	for k := range s.state.byKey {
 		out = append(out, concordat.Ref{Site: s.opt.Site, Library: k.library, Document: k.id})
 	}
 	return out
@@ -131,10 +131,10 @@ func (s *Shard) Refs() []concordat.Ref {
 
 // Titles returns the titles of all documents in a shard. Documents put or deleted during the call might be missing or included.
 func Titles(s *Shard) map[concordat.Ref]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make(map[concordat.Ref]string, len(s.byKey))
-	for k, d := range s.byKey {
+	s.state.mu.Lock()
+	defer s.state.mu.Unlock()
+	out := make(map[concordat.Ref]string, len(s.state.byKey))
+	for k, d := range s.state.byKey {
 		out[concordat.Ref{Site: s.opt.Site, Library: k.library, Document: k.id}] = d.title
 	}
 	return out

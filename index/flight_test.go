@@ -36,18 +36,18 @@ func TestFlights(t *testing.T) {
 		}
 	}
 	put(0, 80)
-	s.consolidate()
+	s.state.consolidate()
 	put(1, 10)
 	s.state.mu.Lock()
-	v := s.view
+	v := s.state.view
 	s.state.mu.Unlock()
-	s.building.Lock()
-	s.rebuild(v, false) // a second level
-	s.building.Unlock()
+	s.state.building.Lock()
+	s.state.rebuild(v, false) // a second level
+	s.state.building.Unlock()
 	put(2, 3)
 	put(0, 5) // documents of round 0 are replaced
-	if n := len(s.view.levels); n != 2 || len(s.view.fresh) == 0 {
-		t.Fatalf("%d levels and %d fresh sentences, want 2 and some", n, len(s.view.fresh))
+	if n := len(s.state.view.levels); n != 2 || len(s.state.view.fresh) == 0 {
+		t.Fatalf("%d levels and %d fresh sentences, want 2 and some", n, len(s.state.view.fresh))
 	}
 	var asked []concordat.Fingerprint
 	for i := range 16*7 + 5 {

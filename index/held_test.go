@@ -69,11 +69,11 @@ func TestHas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gone := s.find(key{"l", "e"}).number
+	gone := s.state.find(key{"l", "e"}).number
 	if err := s.Delete(t.Context(), concordat.Ref{Site: testOptions.Site, Library: "l", Document: "e"}); err != nil {
 		t.Fatal(err)
 	}
-	for number, want := range map[uint32]bool{s.find(key{"l", "d"}).number: true, gone: false, 99: false} {
+	for number, want := range map[uint32]bool{s.state.find(key{"l", "d"}).number: true, gone: false, 99: false} {
 		if got, err := s.engine.has(blockID(number, 0)); err != nil || got != want {
 			t.Errorf("document %d: %v, %v, want %v", number, got, err, want)
 		}
@@ -102,7 +102,7 @@ func TestPutBatches(t *testing.T) {
 		if err := s.Put(t.Context(), ps...); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.view.epoch; got != c.batches { // each batch begins an epoch
+		if got := s.state.view.epoch; got != c.batches { // each batch begins an epoch
 			t.Errorf("%s: %d batches, want %d", c.name, got, c.batches)
 		}
 	}
@@ -149,7 +149,7 @@ func TestDeletionFreesMemory(t *testing.T) {
 	if err := s.Put(t.Context(), ps...); err != nil {
 		t.Fatal(err)
 	}
-	s.consolidate()
+	s.state.consolidate()
 	if err := s.Delete(t.Context(), refs[1:]...); err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +157,9 @@ func TestDeletionFreesMemory(t *testing.T) {
 	if a, err := s.Match(t.Context(), q); err != nil || len(a.Matches) != 1 {
 		t.Errorf("%v (%v), want one match", a, err)
 	}
-	if n := len(s.view.levels); s.waste != 0 || len(s.view.docs) != 1 || n != 1 || s.view.levels[0].sentences != maxFresh/8 {
-		t.Errorf("%d dead sentences, %d documents and %d levels are left, want 0, 1 and 1", s.waste, len(s.view.docs), n)
+	v := &s.state.view
+	if n := len(v.levels); s.state.waste != 0 || len(v.docs) != 1 || n != 1 || v.levels[0].sentences != maxFresh/8 {
+		t.Errorf("%d dead sentences, %d documents and %d levels are left, want 0, 1 and 1", s.state.waste, len(v.docs), n)
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *Shard) load() error {
 	defer snapshot.Close()
 	s.state.init()
 	if s.loadTable() {
-		s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.byKey), "sentences", s.sentences, "warm", true, "took",
+		s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.state.byKey), "sentences", s.state.sentences, "warm", true, "took",
 			time.Since(start))
 		return nil
 	}
@@ -51,10 +51,11 @@ func (s *Shard) load() error {
 	slices.SortFunc(l.blocks, func(a, b block) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.ordinal, b.ordinal))
 	})
-	if err := s.fill(l); err != nil {
+	if err := s.state.fill(l); err != nil {
 		return corrupt(s.engine.dir, err)
 	}
-	s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.byKey), "sentences", s.sentences, "took", time.Since(start))
+	s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.state.byKey), "sentences", s.state.sentences, "took",
+		time.Since(start))
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 	if err := s.checkQuery(q); err != nil {
 		return nil, nil, err
 	}
-	v := s.current(len(q.Fingerprints))
+	v := s.state.current(len(q.Fingerprints))
 	m := matcher{query: q, view: &v, site: s.opt.Site}
 	m.filter(&s.state)
 	k := lookups.Get().(*lookup)

@@ -47,8 +47,8 @@ func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
 	}
 	defer done()
 	out := &Unfit{}
-	s.mu.Lock()
-	for k, d := range s.byKey {
+	s.state.mu.Lock()
+	for k, d := range s.state.byKey {
 		if k.library != q.Library || k.id <= q.After {
 			continue
 		}
@@ -67,7 +67,7 @@ func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
 			out.Documents = append(out.Documents, UnfitDocument{k.id, has == MeantNone && q.Want == MeantCells})
 		}
 	}
-	s.mu.Unlock()
+	s.state.mu.Unlock()
 	out.cut(q.Limit)
 	return out, nil
 }

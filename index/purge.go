@@ -62,7 +62,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	if err := s.engine.batchDurably(ctx, rest); err != nil {
 		return s.diskError("purge", err)
 	}
-	s.consolidate()
+	s.state.consolidate()
 	return s.awaitRemoval(ctx, before)
 }
 

@@ -124,21 +124,21 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	for i, p := range ps {
 		keys[i] = key{p.Document.Library, p.Document.ID}
 	}
-	if err := s.acquire(ctx, keys); err != nil {
+	if err := s.state.acquire(ctx, keys); err != nil {
 		return err
 	}
-	defer s.release(keys)
+	defer s.state.release(keys)
 
 	batch := bleve.NewBatch()
 	for _, k := range keys {
-		s.forget(batch, s.find(k))
+		s.forget(batch, s.state.find(k))
 	}
 	a := arenas.Get().(*arena)
 	a.reset()
 	docs := make([]*document, len(ps))
 	var fps []concordat.Fingerprint
 	for i, p := range ps {
-		n, err := s.number()
+		n, err := s.state.number()
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 		return errors.Join(err, err2)
 	}
 	// Even after an error, the batch is in memory and is persisted once that is possible, so the table must include it.
-	s.commit(nil, docs, fps)
+	s.state.commit(nil, docs, fps)
 	return err
 }
 
@@ -233,9 +233,9 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 			e.store(fieldDocument, appendMeta(nil, &m))
 		}
 		if len(ss) > 0 {
-			s.countersMu.Lock()
-			e.addBands(ss, s.counters)
-			s.countersMu.Unlock()
+			s.state.countersMu.Lock()
+			e.addBands(ss, s.state.counters)
+			s.state.countersMu.Unlock()
 			e.store(fieldFingerprints, appendFingerprints(make([]byte, 0, len(ss)*concordat.FingerprintBytes), ss))
 			a.bytes += 100 * len(ss)
 		}
@@ -304,14 +304,14 @@ func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 }
 
 func (s *Shard) deleteBatch(ctx context.Context, keys []key) error {
-	if err := s.acquire(ctx, keys); err != nil {
+	if err := s.state.acquire(ctx, keys); err != nil {
 		return err
 	}
-	defer s.release(keys)
+	defer s.state.release(keys)
 	batch := bleve.NewBatch()
 	var first *document
 	for _, k := range keys {
-		if d := s.find(k); d != nil {
+		if d := s.state.find(k); d != nil {
 			s.forget(batch, d)
 			if first == nil {
 				first = d
@@ -327,7 +327,7 @@ func (s *Shard) deleteBatch(ctx context.Context, keys []key) error {
 			return errors.Join(err, err2)
 		}
 	}
-	s.commit(keys, nil, nil)
+	s.state.commit(keys, nil, nil)
 	return err
 }
 

@@ -25,7 +25,7 @@ func TestSegmentReal(t *testing.T) {
 		size = 100
 	}
 	s := &Shard{opt: Options{Scheme: p.Scheme()}}
-	s.init()
+	s.state.init()
 	var halves [2][]bleve.Document
 	terms := 0
 	for n, d := range slices.Concat(corpora.Reviews(t, size), corpora.Histories(t, size/10)) {

@@ -59,7 +59,9 @@ type Shard struct {
 	using sync.RWMutex // held for reading by every call and for writing by Close
 	shut  bool         // guarded by using
 
-	state
+	merging sync.Mutex // held by Merge and Purge
+
+	state  state
 	logged logged
 }
 
@@ -209,7 +211,7 @@ func (s *Shard) Merge(ctx context.Context) error {
 	if err := s.engine.merge(ctx); err != nil {
 		return fmt.Errorf("merge %s: %w", s.dir, err)
 	}
-	s.consolidate()
+	s.state.consolidate()
 	return nil
 }
 

@@ -52,9 +52,9 @@ func TestContract(t *testing.T) {
 				}
 				return
 			}
-			s.mu.Lock()
-			s.scanned = 2 * levelCost // the next query builds a level
-			s.mu.Unlock()
+			s.state.mu.Lock()
+			s.state.scanned = 2 * levelCost // the next query builds a level
+			s.state.mu.Unlock()
 		},
 		Also: func(x concordat.Index) concordat.Matcher { return stored{x.(*Shard)} },
 	})
@@ -75,7 +75,7 @@ func TestRebuilding(t *testing.T) {
 					case <-stop:
 						return
 					case <-tick.C:
-						s.consolidate()
+						s.state.consolidate()
 					}
 				}
 			}()
@@ -109,14 +109,14 @@ func TestChurn(t *testing.T) {
 	if _, err := s.Match(t.Context(), g.Query(3)); err != nil {
 		t.Fatal(err)
 	}
-	if s.waste > maxFresh+4000 || len(s.view.docs) > 120 {
-		t.Errorf("%d dead sentences, %d documents kept of 20", s.waste, len(s.view.docs))
+	if s.state.waste > maxFresh+4000 || len(s.state.view.docs) > 120 {
+		t.Errorf("%d dead sentences, %d documents kept of 20", s.state.waste, len(s.state.view.docs))
 	}
-	if n, sum := s.countWaste(), s.waste; n != sum {
+	if n, sum := s.state.countWaste(), s.state.waste; n != sum {
 		t.Errorf("%d dead sentences counted, %d there", sum, n)
 	}
-	s.consolidate()
-	if s.waste != 0 || len(s.view.docs) != 20 || s.sentences != 2000 {
-		t.Errorf("after a rebuild: %d dead sentences, %d documents, %d sentences", s.waste, len(s.view.docs), s.sentences)
+	s.state.consolidate()
+	if s.state.waste != 0 || len(s.state.view.docs) != 20 || s.state.sentences != 2000 {
+		t.Errorf("after a rebuild: %d dead sentences, %d documents, %d sentences", s.state.waste, len(s.state.view.docs), s.state.sentences)
 	}
 }

@@ -66,7 +66,7 @@ func (v *view) lives(d *document) bool {
 	return died == 0 || died > v.epoch
 }
 
-// state is the part of a Shard that changes in memory.
+// state is the part of a Shard in memory: the records of its documents, and the tables that answer queries.
 type state struct {
 	mu    sync.Mutex // guards the fields below unless stated otherwise; held only briefly
 	view  view       // for the next Match
@@ -93,7 +93,6 @@ type state struct {
 	counters   *counters // guarded by countersMu
 
 	building sync.Mutex // held while building levels; taken before mu
-	merging  sync.Mutex // held by Merge
 }
 
 const (

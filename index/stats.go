@@ -27,10 +27,10 @@ func (s *Shard) Stats() Stats {
 		return Stats{}
 	}
 	defer done()
-	s.mu.Lock()
-	v, cells := s.view, s.cells
-	st := Stats{Documents: len(s.byKey), Sentences: s.sentences, Meant: s.meant}
-	s.mu.Unlock()
+	s.state.mu.Lock()
+	v, cells := s.state.view, s.state.cells
+	st := Stats{Documents: len(s.state.byKey), Sentences: s.state.sentences, Meant: s.state.meant}
+	s.state.mu.Unlock()
 	st.Levels, st.Fresh = len(v.levels), len(v.fresh)
 	st.Distinct = len(v.fresh)
 	st.TableBytes = int64(len(v.fresh)) * 24

@@ -188,7 +188,7 @@ func stockChild(dir, copied string) error {
 // stockChange writes two documents, one of them twice, and deletes its first number, as Put would.
 func stockChange(s *scorch.Scorch) error {
 	shard := &Shard{opt: testOptions}
-	shard.init()
+	shard.state.init()
 	g := indextest.NewGenerator(77, 50)
 	batch, a := bleve.NewBatch(), new(arena)
 	for i, id := range []concordat.DocumentID{"added", "replaced", "replaced"} {

@@ -156,7 +156,7 @@ func TestCappedAnswer(t *testing.T) {
 	if err := s.Put(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	s.consolidate()
+	s.state.consolidate()
 	q := &concordat.Query{Scheme: o.Scheme, Fingerprints: []concordat.Fingerprint{concordat.FingerprintOf([concordat.Bands]uint32{7, 1, 2,
 		3, 4})}, MaxDistance: 100}
 	a, err := s.Match(t.Context(), q)

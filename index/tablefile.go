@@ -391,23 +391,23 @@ func (s *Shard) readTable(path string) error {
 		return err
 	}
 	for i, d := range docs {
-		if s.byKey[d.key] != nil {
+		if s.state.byKey[d.key] != nil {
 			s.state.reset()
 			return fmt.Errorf("document %d appears twice: %w", i, errStored)
 		}
-		d.library = s.library(d.key.library)
-		s.enter(d)
+		d.library = s.state.library(d.key.library)
+		s.state.enter(d)
 	}
-	s.view.docs = docs
+	s.state.view.docs = docs
 	if cells != nil {
-		s.cells.docs, s.cells.levels, s.cells.size = slices.Clip(docs), []*cellLevel{cells}, len(cells.docs)
+		s.state.cells.docs, s.state.cells.levels, s.state.cells.size = slices.Clip(docs), []*cellLevel{cells}, len(cells.docs)
 	}
 	if len(docs) > 0 {
-		s.nextNumber = uint64(docs[len(docs)-1].number) + 1
+		s.state.nextNumber = uint64(docs[len(docs)-1].number) + 1
 	}
 	if len(l.first) > 0 {
-		s.view.levels = []*level{l}
-		s.counters.of(l)
+		s.state.view.levels = []*level{l}
+		s.state.counters.of(l)
 	}
 	return nil
 }
@@ -419,7 +419,7 @@ func (s *Shard) keepsTable() bool {
 		least = tableLeast
 	}
 	e := s.engine
-	return s.opt.Warm && nativeLittle && !s.opt.ReadOnly && s.sentences >= least && !e.stained.Load() &&
+	return s.opt.Warm && nativeLittle && !s.opt.ReadOnly && s.state.sentences >= least && !e.stained.Load() &&
 		e.err() == nil && s.logged.settled()
 }
 
@@ -437,15 +437,15 @@ func (s *Shard) saveTable() error {
 		return nil // the file still matches, because no segments were merged in the background
 	}
 	key := tableKey(s.header(), st)
-	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) ||
-		len(s.cells.levels) > 1 || len(s.cells.fresh) > 0 || s.cells.waste > 0 {
-		s.consolidate()
+	if len(s.state.view.levels) != 1 || len(s.state.view.fresh) > 0 || s.state.waste > 0 || len(s.state.view.docs) != len(s.state.byKey) ||
+		len(s.state.cells.levels) > 1 || len(s.state.cells.fresh) > 0 || s.state.cells.waste > 0 {
+		s.state.consolidate()
 	}
-	l := s.view.levels[0]
+	l := s.state.view.levels[0]
 	if err := s.room(int(l.bytes())); err != nil {
 		return nil // the file is optional
 	}
-	docs := s.view.docs
+	docs := s.state.view.docs
 	if !slices.IsSortedFunc(docs, func(a, b *document) int { return int(int64(a.number) - int64(b.number)) }) {
 		return nil // two writers overlapped, which is rare; the next start relies on the order of numbers
 	}
@@ -455,7 +455,7 @@ func (s *Shard) saveTable() error {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<16)
-	err = errors.Join(writeTable(w, key, docs, l, s.cells.cellsOf(docs)), w.Flush(), f.Close())
+	err = errors.Join(writeTable(w, key, docs, l, s.state.cells.cellsOf(docs)), w.Flush(), f.Close())
 	if err == nil {
 		err = os.Rename(temp, filepath.Join(s.dir, tableName))
 	}

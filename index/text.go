@@ -20,9 +20,9 @@ import (
 func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
 	out := &concordat.TextStats{Holding: make([]int, len(terms))}
 	err := s.readText(func(r *textReader) error {
-		s.mu.Lock()
-		out.Documents, out.Words, out.Meant = s.texts, s.words, s.meant
-		s.mu.Unlock()
+		s.state.mu.Lock()
+		out.Documents, out.Words, out.Meant = s.state.texts, s.state.words, s.state.meant
+		s.state.mu.Unlock()
 		for i := range r.segments {
 			seg := &r.segments[i]
 			for j, t := range terms {
@@ -273,9 +273,9 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 // named returns the key and title of the document with the given number. If the snapshot has the document but memory does not, because it
 // is being added or removed, named reads it from disk.
 func (s *Shard) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
-	s.mu.Lock()
-	d := s.byNumber[number]
-	s.mu.Unlock()
+	s.state.mu.Lock()
+	d := s.state.byNumber[number]
+	s.state.mu.Unlock()
 	if d != nil {
 		return d.key, d.title, nil
 	}
