@@ -28,8 +28,10 @@ type Change struct {
 // internalApplied is the key under which each batch stores its Applied.
 var internalApplied = []byte("concordat.applied")
 
-// logged is the state that a Shard needs to follow a log.
+// logged is how far a Shard has followed its log, in memory and on disk. open comes first.
 type logged struct {
+	engine *engine
+
 	mu        sync.Mutex // guards the fields below
 	changed   *sync.Cond // uses mu
 	applied   Applied    // record of the newest batch
@@ -39,16 +41,16 @@ type logged struct {
 	err       error      // permanent, because a batch failed and might have been applied
 }
 
-// loadApplied reads which record the shard applied last; it must run first.
-func (s *Shard) loadApplied() error {
-	s.logged.changed = sync.NewCond(&s.logged.mu)
+// open reads from e, which stores the batches, which record was applied last.
+func (l *logged) open(e *engine) error {
+	l.engine, l.changed = e, sync.NewCond(&l.mu)
 	wake := func() {
-		s.logged.mu.Lock()
-		defer s.logged.mu.Unlock()
-		s.logged.changed.Broadcast()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
 	}
-	s.engine.onFail.Store(&wake)
-	snapshot, err := s.engine.snapshot()
+	e.onFail.Store(&wake)
+	snapshot, err := e.snapshot()
 	if err != nil {
 		return err
 	}
@@ -60,10 +62,10 @@ func (s *Shard) loadApplied() error {
 	switch len(b) {
 	case 0:
 	case 16:
-		s.logged.applied = Applied{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
-		s.logged.persisted = s.logged.applied
+		l.applied = Applied{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+		l.persisted = l.applied
 	default:
-		return corrupt(s.engine.dir, "the number of the last change is not valid")
+		return corrupt(e.dir, "the number of the last change is not valid")
 	}
 	return nil
 }
@@ -99,7 +101,7 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	if !s.opt.Logged {
 		return fmt.Errorf("apply changes to %s: the shard was opened without a log: %w", s.dir, concordat.ErrInvalid)
 	}
-	if err := s.awaitPersister(ctx); err != nil {
+	if err := s.logged.awaitPersister(ctx); err != nil {
 		return err
 	}
 	if old := s.Applied(); at.Seq < old.Seq {
@@ -112,19 +114,18 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 }
 
 // awaitPersister waits while too much data exists only in memory.
-func (s *Shard) awaitPersister(ctx context.Context) error {
-	l := &s.logged
+func (l *logged) awaitPersister(ctx context.Context) error {
 	defer l.wakeAtEnd(ctx)()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.batches >= hurryBatches || l.bytes >= hurryBytes {
-		s.engine.pacer.wake()
+		l.engine.pacer.wake()
 	}
 	for (l.batches >= 2*hurryBatches || l.bytes >= 2*hurryBytes) && l.err == nil {
-		if err := errors.Join(s.engine.err(), context.Cause(ctx)); err != nil {
+		if err := errors.Join(l.engine.err(), context.Cause(ctx)); err != nil {
 			return err
 		}
-		s.engine.pacer.wake()
+		l.engine.pacer.wake()
 		l.changed.Wait()
 	}
 	return l.err
@@ -146,20 +147,20 @@ func (s *Shard) Persist(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	return s.persist(ctx)
+	return s.logged.persist(ctx)
 }
 
-// persist is like Persist, for callers that already called use, because a second call could wait for a Close that waits for the first.
-func (s *Shard) persist(ctx context.Context) error {
-	l := &s.logged
+// persist waits until all applied changes are on disk. Callers call use of the shard first, and only once, because a second call could
+// wait for a Close that waits for the first.
+func (l *logged) persist(ctx context.Context) error {
 	defer l.wakeAtEnd(ctx)()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.persisted != l.applied && l.err == nil {
-		if err := errors.Join(s.engine.err(), context.Cause(ctx)); err != nil {
+		if err := errors.Join(l.engine.err(), context.Cause(ctx)); err != nil {
 			return err
 		}
-		s.engine.pacer.wake()
+		l.engine.pacer.wake()
 		l.changed.Wait()
 	}
 	return l.err
@@ -214,37 +215,52 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	}
 	batch.SetInternal(internalApplied, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, at.Seq), at.Epoch))
 	bytes := a.bytes
-	batch.SetPersistedCallback(func(err error) { s.persistedTo(at, bytes, err) })
-	s.logged.mu.Lock()
-	s.logged.batches++
-	s.logged.bytes += bytes
-	s.logged.mu.Unlock()
+	batch.SetPersistedCallback(func(err error) { s.logged.persistedTo(at, bytes, err) })
+	s.logged.begin(bytes)
 	if err := s.engine.batch(batch); err != nil {
 		err = fmt.Errorf("the changes up to number %d may or may not have been saved: %w: %w", at.Seq, concordat.ErrUnavailable, err)
-		s.logged.mu.Lock()
-		s.logged.err = err
-		s.logged.changed.Broadcast()
-		s.logged.mu.Unlock()
+		s.logged.fail(err)
 		return err
 	}
 	arenas.Put(a)
-	s.logged.mu.Lock()
-	s.logged.applied = at
-	s.logged.mu.Unlock()
+	s.logged.appliedTo(at)
 	s.state.commit(keys, docs, fps)
 	return nil
 }
 
+// begin counts a batch of that many bytes, which is about to be stored.
+func (l *logged) begin(bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.batches++
+	l.bytes += bytes
+}
+
+// fail records that a batch failed with err, and wakes everything waiting.
+func (l *logged) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+	l.changed.Broadcast()
+}
+
+// appliedTo records that the newest batch ends with that record.
+func (l *logged) appliedTo(at Applied) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.applied = at
+}
+
 // persistedTo records that a batch is on disk; Bleve calls it.
-func (s *Shard) persistedTo(at Applied, bytes int, err error) {
-	s.logged.mu.Lock()
-	defer s.logged.mu.Unlock()
-	s.logged.batches--
-	s.logged.bytes -= bytes
-	if err == nil && at.Seq > s.logged.persisted.Seq {
-		s.logged.persisted = at
+func (l *logged) persistedTo(at Applied, bytes int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.batches--
+	l.bytes -= bytes
+	if err == nil && at.Seq > l.persisted.Seq {
+		l.persisted = at
 	}
-	s.logged.changed.Broadcast()
+	l.changed.Broadcast()
 }
 
 // ID returns the shard's name.

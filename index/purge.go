@@ -40,7 +40,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	s.merging.Lock()
 	defer s.merging.Unlock()
 	if s.opt.Logged {
-		if err := s.persist(ctx); err != nil {
+		if err := s.logged.persist(ctx); err != nil {
 			return err
 		}
 	}

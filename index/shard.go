@@ -162,7 +162,7 @@ func (s *Shard) open() error {
 		err = writeHeader(s.dir, s.header())
 	}
 	if err == nil {
-		err = s.loadApplied()
+		err = s.logged.open(s.engine)
 	}
 	if err == nil {
 		err = s.load()
