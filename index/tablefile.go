@@ -464,17 +464,3 @@ func (s *Shard) saveTable() error {
 	}
 	return nil
 }
-
-// settled reports whether all applied changes are on disk.
-func (l *logged) settled() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err == nil && l.persisted == l.applied
-}
-
-// is reports whether b, the value of internalApplied, belongs to the newest batch.
-func (l *logged) is(b [16]byte) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.applied == Applied{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
-}
