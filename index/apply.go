@@ -42,7 +42,7 @@ func (s *Shard) Persisted() Applied {
 }
 
 // Check returns the error that Put and Apply would return for the profile, or nil if they would accept it.
-func (s *Shard) Check(p *concordat.Profile) error { return s.checkProfile(p) }
+func (s *Shard) Check(p *concordat.Profile) error { return checkProfile(p, s.opt.Scheme) }
 
 // Apply makes all changes visible at once; if a document changes several times, the last change counts. at identifies the log record of
 // the last change and must not decrease. The changes are not yet on disk when Apply returns; Persisted shows when they are. A call should
@@ -65,7 +65,7 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 		return fmt.Errorf("cannot apply change %d to %s, which already contains change %d: %w", at.Seq, s.dir, old.Seq, concordat.ErrInvalid)
 	}
 	if err := s.apply(ctx, changes, at); err != nil {
-		return s.diskError("apply to", err)
+		return diskError("apply to", s.dir, err)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	for _, c := range changes {
 		k := key{c.Delete.Library, c.Delete.Document}
 		if c.Put != nil {
-			if err := s.checkProfile(c.Put); err != nil {
+			if err := checkProfile(c.Put, s.opt.Scheme); err != nil {
 				return err
 			}
 			k = key{c.Put.Document.Library, c.Put.Document.ID}
@@ -107,7 +107,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	var docs []*document
 	var fps []concordat.Fingerprint
 	for _, k := range keys {
-		s.forget(batch, s.state.find(k))
+		forget(batch, s.state.find(k))
 		p := last[k]
 		if p == nil {
 			continue
@@ -116,7 +116,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		if err != nil {
 			return err
 		}
-		docs = append(docs, s.addProfile(a, n, p))
+		docs = append(docs, a.add(n, p, s.state.counters))
 		for j := range p.Indexed {
 			fps = append(fps, p.Indexed[j].Fingerprint)
 		}

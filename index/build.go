@@ -53,7 +53,7 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 	s := &Shard{dir: temp, opt: o}
 	s.state.init()
 	if err := s.build(profiles); err != nil {
-		return errors.Join(s.diskError("build", err), os.RemoveAll(temp))
+		return errors.Join(diskError("build", temp, err), os.RemoveAll(temp))
 	}
 	return moveIn(temp, dir)
 }
@@ -121,7 +121,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	if err := errors.Join(os.RemoveAll(parts), syncTree(store)); err != nil {
 		return err
 	}
-	return writeHeader(s.dir, s.header())
+	return writeHeader(s.dir, s.opt.header())
 }
 
 // makeEmpty creates a Bleve index without documents.
@@ -163,7 +163,7 @@ type feeder struct {
 }
 
 func (f *feeder) feed(p *concordat.Profile) error {
-	if err := f.shard.checkProfile(p); err != nil {
+	if err := checkProfile(p, f.shard.opt.Scheme); err != nil {
 		return err
 	}
 	k := key{p.Document.Library, p.Document.ID}
@@ -175,7 +175,7 @@ func (f *feeder) feed(p *concordat.Profile) error {
 	if err != nil {
 		return err
 	}
-	f.shard.addProfile(&f.arena, number, p)
+	f.arena.add(number, p, f.shard.state.counters)
 	for ; f.given < f.arena.used; f.given++ {
 		if err := f.builder.Index(f.arena.entries[f.given]); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 		if d == nil {
 			return nil, fmt.Errorf("document %s/%s: %w", k.library, k.id, concordat.ErrNotFound)
 		}
-		out, err := s.readDocument(d)
+		out, err := s.engine.document(d.number)
 		if err != nil {
 			return nil, fmt.Errorf("document %s/%s: %w", k.library, k.id, errors.Join(err, concordat.ErrCorrupt))
 		}
@@ -49,16 +49,16 @@ func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error
 	}
 }
 
-// readDocument reads a document from disk and returns nil if it is no longer there.
-func (s *Shard) readDocument(d *document) (*concordat.Document, error) {
-	snapshot, err := s.engine.snapshot()
+// document reads a document from disk and returns nil if it is no longer there.
+func (e *engine) document(number uint32) (*concordat.Document, error) {
+	snapshot, err := e.snapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
 	var out *concordat.Document
 	err = guard(func() error {
-		out, err = readDocument(snapshot, d.number)
+		out, err = readDocument(snapshot, number)
 		return err
 	})
 	return out, err

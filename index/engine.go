@@ -147,10 +147,6 @@ type engineOptions struct {
 	log      func(msg string, args ...any)
 }
 
-func (s *Shard) engineOptions() engineOptions {
-	return engineOptions{s.opt.ReadOnly, s.opt.Logged, s.opt.StockSegments, s.log.Warn}
-}
-
 // openEngine opens the scorch index in dir or, if create is set, creates it.
 func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	register() // must precede all reads of the variables that it sets

@@ -45,16 +45,16 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, storeName), 0o700); err != nil {
-		return f.shard.diskError("copy", err)
+		return diskError("copy", f.shard.dir, err)
 	}
 	if err := guard(func() error { return f.reader.CopyTo(directory{ctx, dir}) }); err != nil {
-		return f.shard.diskError("copy", errors.Join(err, ctx.Err()))
+		return diskError("copy", f.shard.dir, errors.Join(err, ctx.Err()))
 	}
 	if err := syncTree(filepath.Join(dir, storeName)); err != nil {
-		return f.shard.diskError("copy", err)
+		return diskError("copy", f.shard.dir, err)
 	}
 	// The header makes the folder a shard, so it comes last.
-	return f.shard.diskError("copy", writeHeader(dir, f.shard.header()))
+	return diskError("copy", f.shard.dir, writeHeader(dir, f.shard.opt.header()))
 }
 
 // Send writes the files of a shard in that state, one after another. It calls file with the slash-separated name of each and writes the
@@ -62,13 +62,13 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 // exist. Send may be called once, instead of CopyTo. Writers must remember errors, because Send ignores the error of Close.
 func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string) io.WriteCloser) error {
 	if err := os.MkdirAll(filepath.Join(scratch, storeName), 0o700); err != nil {
-		return f.shard.diskError("send", err)
+		return diskError("send", f.shard.dir, err)
 	}
 	if err := guard(func() error { return f.reader.CopyTo(sending{directory{ctx, scratch}, file}) }); err != nil {
-		return f.shard.diskError("send", errors.Join(err, ctx.Err()))
+		return diskError("send", f.shard.dir, errors.Join(err, ctx.Err()))
 	}
-	if err := writeHeader(scratch, f.shard.header()); err != nil {
-		return f.shard.diskError("send", err)
+	if err := writeHeader(scratch, f.shard.opt.header()); err != nil {
+		return diskError("send", f.shard.dir, err)
 	}
 	for _, name := range []string{storeName + "/root.bolt", headerName} {
 		b, err := os.ReadFile(filepath.Join(scratch, filepath.FromSlash(name)))

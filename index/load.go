@@ -66,7 +66,7 @@ func (s *state) init() {
 	s.libraryIndex = make(map[concordat.LibraryID]uint32)
 	s.busy = make(map[key]struct{})
 	s.released = make(chan struct{})
-	s.counters = new(counters)
+	s.counters = new(sharedCounters)
 }
 
 // reset empties a state that is not yet in use.
@@ -151,7 +151,7 @@ func (s *state) fill(l *loader) error {
 	if len(fps) > 0 {
 		l := newLevel(fps, occs)
 		s.view.levels = []*level{l}
-		s.counters.of(l)
+		s.counters.counters.of(l)
 	}
 	s.rebuildCells(true)
 	return nil

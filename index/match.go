@@ -25,7 +25,7 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 		return nil, nil, err
 	}
 	defer done()
-	if err := s.checkQuery(q); err != nil {
+	if err := checkQuery(q, s.opt.Scheme); err != nil {
 		return nil, nil, err
 	}
 	v := s.state.current(len(q.Fingerprints))
@@ -44,10 +44,10 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 // lookups keeps the buffers of look-ups, about 15 KB each, for later queries.
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
-// checkQuery returns an error for an invalid query.
-func (s *Shard) checkQuery(q *concordat.Query) error {
-	if q.Scheme != s.opt.Scheme {
-		return fmt.Errorf("the query uses scheme %s, but the shard uses scheme %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
+// checkQuery returns an error for a query that a shard with that scheme cannot answer.
+func checkQuery(q *concordat.Query, scheme concordat.Scheme) error {
+	if q.Scheme != scheme {
+		return fmt.Errorf("the query uses scheme %s, but the shard uses scheme %s: %w", q.Scheme, scheme, concordat.ErrScheme)
 	}
 	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.MaxHashes < 0 || q.MaxHashes > concordat.Nibbles || q.Limit < 0 {
 		return fmt.Errorf("query value out of range: distance %d, %d hashes, limit %d: %w", q.MaxDistance, q.MaxHashes, q.Limit, concordat.ErrInvalid)

@@ -44,7 +44,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 			return err
 		}
 	}
-	before, err := s.segmentFiles()
+	before, err := s.engine.segmentFiles()
 	if err != nil {
 		return fmt.Errorf("purge %s: %w", s.dir, err)
 	}
@@ -52,27 +52,27 @@ func (s *Shard) Purge(ctx context.Context) error {
 	beat := bleve.NewBatch()
 	beat.Update(a.next(pulse))
 	if err := s.engine.batchDurably(ctx, beat); err != nil {
-		return s.diskError("purge", err)
+		return diskError("purge", s.dir, err)
 	}
 	if err := s.engine.merge(ctx); err != nil {
-		return s.diskError("purge", err)
+		return diskError("purge", s.dir, err)
 	}
 	rest := bleve.NewBatch()
 	rest.Delete(pulse)
 	if err := s.engine.batchDurably(ctx, rest); err != nil {
-		return s.diskError("purge", err)
+		return diskError("purge", s.dir, err)
 	}
 	s.state.consolidate()
-	return s.awaitRemoval(ctx, before)
+	return diskError("purge", s.dir, s.engine.awaitRemoval(ctx, before))
 }
 
 // segmentFiles returns the names of the segment files on disk, in order.
-func (s *Shard) segmentFiles() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(s.dir, storeName))
+func (e *engine) segmentFiles() ([]string, error) {
+	entries, err := os.ReadDir(e.dir)
 	var names []string
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ".zap" {
-			names = append(names, e.Name())
+	for _, f := range entries {
+		if filepath.Ext(f.Name()) == ".zap" {
+			names = append(names, f.Name())
 		}
 	}
 	return names, err
@@ -81,7 +81,7 @@ func (s *Shard) segmentFiles() ([]string, error) {
 // awaitRemoval waits until all the files are gone. After storing a snapshot, scorch's persister removes unused files and then waits for
 // the next snapshot. Files released by a reader a moment later would remain until the next write, so an empty batch makes the persister
 // look again.
-func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
+func (e *engine) awaitRemoval(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, purgeWait)
 	defer cancel()
 	tick := time.NewTicker(purgePoll)
@@ -90,19 +90,19 @@ func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 	defer round.Stop()
 	for {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			_, err := os.Lstat(filepath.Join(s.dir, storeName, name))
+			_, err := os.Lstat(filepath.Join(e.dir, name))
 			return os.IsNotExist(err)
 		})
 		if len(names) == 0 {
 			return nil
 		}
-		s.engine.pacer.wake()
+		e.pacer.wake()
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("purge %s: %d old segments are still in use: %w", s.dir, len(names), concordat.ErrUnavailable)
+			return fmt.Errorf("%d old segments are still in use: %w", len(names), concordat.ErrUnavailable)
 		case <-round.C:
-			if err := s.engine.batchDurably(ctx, bleve.NewBatch()); err != nil && ctx.Err() == nil {
-				return s.diskError("purge", err)
+			if err := e.batchDurably(ctx, bleve.NewBatch()); err != nil && ctx.Err() == nil {
+				return err
 			}
 		case <-tick.C:
 		}

@@ -144,7 +144,7 @@ func TestPurgeOutlastsReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held, err := s.segmentFiles()
+		held, err := s.engine.segmentFiles()
 		if err != nil || len(held) == 0 {
 			t.Fatalf("%d segments, error %v", len(held), err)
 		}
@@ -156,7 +156,7 @@ func TestPurgeOutlastsReader(t *testing.T) {
 		if err := reader.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.awaitRemoval(t.Context(), held); err != nil {
+		if err := s.engine.awaitRemoval(t.Context(), held); err != nil {
 			t.Errorf("logged %v: after the reader: %v", logged, err)
 		}
 	}

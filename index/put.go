@@ -36,7 +36,7 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 		return err
 	}
 	for _, p := range ps {
-		if err := s.checkProfile(p); err != nil {
+		if err := checkProfile(p, s.opt.Scheme); err != nil {
 			return err
 		}
 	}
@@ -53,18 +53,18 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 			err = s.putBatch(ctx, ps[:n])
 		}
 		if err != nil {
-			return s.diskError("put", err)
+			return diskError("put", s.dir, err)
 		}
 		ps = ps[n:]
 	}
 	return nil
 }
 
-// checkProfile returns an error for a profile that could not be stored or read back.
-func (s *Shard) checkProfile(p *concordat.Profile) error {
+// checkProfile returns an error for a profile that a shard with that scheme could not store or read back.
+func checkProfile(p *concordat.Profile, scheme concordat.Scheme) error {
 	d := &p.Document
-	if p.Scheme != s.opt.Scheme {
-		return fmt.Errorf("put %s/%s: the profile uses scheme %s, but the shard uses scheme %s: %w", d.Library, d.ID, p.Scheme, s.opt.Scheme, concordat.ErrScheme)
+	if p.Scheme != scheme {
+		return fmt.Errorf("put %s/%s: the profile uses scheme %s, but the shard uses scheme %s: %w", d.Library, d.ID, p.Scheme, scheme, concordat.ErrScheme)
 	}
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("put %s/%s: %s: %w", d.Library, d.ID, fmt.Sprintf(format, args...), concordat.ErrInvalid)
@@ -131,7 +131,7 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 
 	batch := bleve.NewBatch()
 	for _, k := range keys {
-		s.forget(batch, s.state.find(k))
+		forget(batch, s.state.find(k))
 	}
 	a := arenas.Get().(*arena)
 	a.reset()
@@ -142,7 +142,7 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 		if err != nil {
 			return err
 		}
-		docs[i] = s.addProfile(a, n, p)
+		docs[i] = a.add(n, p, s.state.counters)
 		for j := range p.Indexed {
 			fps = append(fps, p.Indexed[j].Fingerprint)
 		}
@@ -165,7 +165,7 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 }
 
 // forget adds the removal of a document's entries to the batch.
-func (s *Shard) forget(batch *bleve.Batch, d *document) {
+func forget(batch *bleve.Batch, d *document) {
 	if d == nil {
 		return
 	}
@@ -210,8 +210,8 @@ func (a *arena) next(id string) *entry {
 	return e
 }
 
-// addProfile adds the Bleve documents of p to the arena and returns the in-memory record of p.
-func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *document {
+// add adds the Bleve documents of p to the arena and returns the in-memory record of p.
+func (a *arena) add(number uint32, p *concordat.Profile, c *sharedCounters) *document {
 	m := meta{
 		library: p.Document.Library, id: p.Document.ID, title: p.Document.Title,
 		added: p.Document.Added, sentences: len(p.Indexed), text: p.Document.Text != "",
@@ -233,9 +233,9 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 			e.store(fieldDocument, appendMeta(nil, &m))
 		}
 		if len(ss) > 0 {
-			s.state.countersMu.Lock()
-			e.addBands(ss, s.state.counters)
-			s.state.countersMu.Unlock()
+			c.mu.Lock()
+			e.addBands(ss, &c.counters)
+			c.mu.Unlock()
 			e.store(fieldFingerprints, appendFingerprints(make([]byte, 0, len(ss)*concordat.FingerprintBytes), ss))
 			a.bytes += 100 * len(ss)
 		}
@@ -297,7 +297,7 @@ func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 			err = s.deleteBatch(ctx, part)
 		}
 		if err != nil {
-			return s.diskError("delete", err)
+			return diskError("delete", s.dir, err)
 		}
 	}
 	return nil
@@ -312,7 +312,7 @@ func (s *Shard) deleteBatch(ctx context.Context, keys []key) error {
 	var first *document
 	for _, k := range keys {
 		if d := s.state.find(k); d != nil {
-			s.forget(batch, d)
+			forget(batch, d)
 			if first == nil {
 				first = d
 			}

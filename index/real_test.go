@@ -24,8 +24,7 @@ func TestSegmentReal(t *testing.T) {
 	if testing.Short() {
 		size = 100
 	}
-	s := &Shard{opt: Options{Scheme: p.Scheme()}}
-	s.state.init()
+	c := new(sharedCounters)
 	var halves [2][]bleve.Document
 	terms := 0
 	for n, d := range slices.Concat(corpora.Reviews(t, size), corpora.Histories(t, size/10)) {
@@ -34,7 +33,7 @@ func TestSegmentReal(t *testing.T) {
 			t.Fatal(err)
 		}
 		var a arena
-		s.addProfile(&a, uint32(n), x)
+		a.add(uint32(n), x, c)
 		for _, e := range a.entries[:a.used] {
 			halves[n%2] = append(halves[n%2], e)
 			terms += len(e.terms)/termBytes + len(e.words)

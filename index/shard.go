@@ -154,12 +154,13 @@ func (s *Shard) open() error {
 			return fmt.Errorf("create %s: %w", s.dir, err)
 		}
 	}
-	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.engineOptions())
+	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, engineOptions{readOnly: s.opt.ReadOnly, early: s.opt.Logged,
+		stock: s.opt.StockSegments, log: s.log.Warn})
 	if err != nil {
 		return err
 	}
 	if create {
-		err = writeHeader(s.dir, s.header())
+		err = writeHeader(s.dir, s.opt.header())
 	}
 	if err == nil {
 		err = s.logged.open(s.engine)
@@ -173,8 +174,9 @@ func (s *Shard) open() error {
 	return nil
 }
 
-func (s *Shard) header() header {
-	return header{Format: formatVersion, Site: s.opt.Site, Shard: s.opt.Shard, Scheme: s.opt.Scheme}
+// header returns the header of a shard with these options.
+func (o *Options) header() header {
+	return header{Format: formatVersion, Site: o.Site, Shard: o.Shard, Scheme: o.Scheme}
 }
 
 // Scheme returns the scheme of the shard's fingerprints.
@@ -239,15 +241,15 @@ func syncTree(dir string) error {
 	return syncDir(dir)
 }
 
-// diskError marks err as ErrDiskFull if the disk is full, and returns nil for nil.
-func (s *Shard) diskError(what string, err error) error {
+// diskError adds to err what was done to the shard in dir, and marks err as ErrDiskFull if the disk is full. It returns nil for nil.
+func diskError(what, dir string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if isDiskFull(err) && !errors.Is(err, concordat.ErrDiskFull) {
 		err = fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
 	}
-	return fmt.Errorf("%s %s: %w", what, s.dir, err)
+	return fmt.Errorf("%s %s: %w", what, dir, err)
 }
 
 // Close waits for calls in progress and releases the folder. Later calls fail with ErrUnavailable, except Close, which does nothing.

@@ -89,8 +89,7 @@ type state struct {
 	busy     map[key]struct{}
 	released chan struct{}
 
-	countersMu sync.Mutex
-	counters   *counters // guarded by countersMu
+	counters *sharedCounters // has a lock of its own
 
 	building sync.Mutex // held while building levels; taken before mu
 }
@@ -363,6 +362,13 @@ func (s *state) find(k key) *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byKey[k]
+}
+
+// numbered returns the document with the given number, or nil if there is none.
+func (s *state) numbered(number uint32) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byNumber[number]
 }
 
 // snapshotKeys returns the keys of all documents, sorted.

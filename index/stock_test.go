@@ -187,12 +187,11 @@ func stockChild(dir, copied string) error {
 
 // stockChange writes two documents, one of them twice, and deletes its first number, as Put would.
 func stockChange(s *scorch.Scorch) error {
-	shard := &Shard{opt: testOptions}
-	shard.state.init()
+	c := new(sharedCounters)
 	g := indextest.NewGenerator(77, 50)
 	batch, a := bleve.NewBatch(), new(arena)
 	for i, id := range []concordat.DocumentID{"added", "replaced", "replaced"} {
-		shard.addProfile(a, uint32(1<<30+i), g.Profile("stock", id, 70))
+		a.add(uint32(1<<30+i), g.Profile("stock", id, 70), c)
 		if i == 1 {
 			for _, e := range a.entries[:a.used] {
 				batch.Update(e)

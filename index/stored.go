@@ -22,7 +22,7 @@ func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat
 		return nil, err
 	}
 	defer done()
-	if err := s.checkQuery(q); err != nil {
+	if err := checkQuery(q, s.opt.Scheme); err != nil {
 		return nil, err
 	}
 	snapshot, err := s.engine.snapshot()

@@ -386,7 +386,7 @@ func (s *Shard) readTable(path string) error {
 	if err != nil {
 		return err
 	}
-	docs, l, cells, err := readTable(f, fi.Size(), tableKey(s.header(), s.engine.stored))
+	docs, l, cells, err := readTable(f, fi.Size(), tableKey(s.opt.header(), s.engine.stored))
 	if err != nil {
 		return err
 	}
@@ -407,7 +407,7 @@ func (s *Shard) readTable(path string) error {
 	}
 	if len(l.first) > 0 {
 		s.state.view.levels = []*level{l}
-		s.state.counters.of(l)
+		s.state.counters.counters.of(l)
 	}
 	return nil
 }
@@ -436,7 +436,7 @@ func (s *Shard) saveTable() error {
 	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
 		return nil // the file still matches, because no segments were merged in the background
 	}
-	key := tableKey(s.header(), st)
+	key := tableKey(s.opt.header(), st)
 	if len(s.state.view.levels) != 1 || len(s.state.view.fresh) > 0 || s.state.waste > 0 || len(s.state.view.docs) != len(s.state.byKey) ||
 		len(s.state.cells.levels) > 1 || len(s.state.cells.fresh) > 0 || s.state.cells.waste > 0 {
 		s.state.consolidate()

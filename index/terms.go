@@ -1,6 +1,10 @@
 package index
 
-import "concordat"
+import (
+	"sync"
+
+	"concordat"
+)
 
 // A band term consists of the band's 20 bits and a 4-bit occurrence number, in three bytes:
 //
@@ -23,6 +27,12 @@ func appendTerm(b []byte, v uint32, k uint8) []byte {
 // are unique across segments and a merge leaves one block per term. Assigning a number twice, for example after a deletion and a restart,
 // only costs space.
 type counters [concordat.Bands][1 << concordat.BandBits / 2]uint8
+
+// sharedCounters are the counters of a shard, for several writers at a time.
+type sharedCounters struct {
+	mu       sync.Mutex
+	counters counters // guarded by mu
+}
 
 // next returns the occurrence number for another block with value v in the band, and counts it.
 func (c *counters) next(band int, v uint32) uint8 {

@@ -259,7 +259,7 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 	if !ok {
 		return source{}, fmt.Errorf("a text has the ID %x, which is not valid: %w", id, errStored)
 	}
-	k, title, err := t.shard.named(snapshot, number)
+	k, title, err := t.named(snapshot, number)
 	if err != nil {
 		return source{}, err
 	}
@@ -272,11 +272,8 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 
 // named returns the key and title of the document with the given number. If the snapshot has the document but memory does not, because it
 // is being added or removed, named reads it from disk.
-func (s *Shard) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
-	s.state.mu.Lock()
-	d := s.state.byNumber[number]
-	s.state.mu.Unlock()
-	if d != nil {
+func (t *textSearch) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
+	if d := t.shard.state.numbered(number); d != nil {
 		return d.key, d.title, nil
 	}
 	b, err := storedField(snapshot, blockID(number, 0), fieldDocument)

@@ -68,7 +68,7 @@ func TestOldFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := s.header()
+	h := s.opt.header()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
