@@ -21,7 +21,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	s := open(t, t.TempDir(), testOptions)
-	s.state.nextNumber = math.MaxUint32 - 1
+	s.state.numbers.next = math.MaxUint32 - 1
 	g := indextest.NewGenerator(1, 1)
 	if err := s.Put(t.Context(), g.Profile("l", "last", 1)); err != nil {
 		t.Errorf("the last number: %v", err)

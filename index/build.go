@@ -50,9 +50,7 @@ func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error])
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	s := &Shard{dir: temp, opt: o}
-	s.state.init()
-	if err := s.build(profiles); err != nil {
+	if err := build(temp, &o, profiles); err != nil {
 		return errors.Join(diskError("build", temp, err), os.RemoveAll(temp))
 	}
 	return moveIn(temp, dir)
@@ -76,8 +74,8 @@ func moveIn(temp, dir string) error {
 }
 
 // build writes a shard's folder.
-func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
-	store, parts := filepath.Join(s.dir, storeName), filepath.Join(s.dir, "parts")
+func build(dir string, o *Options, profiles iter.Seq2[*concordat.Profile, error]) error {
+	store, parts := filepath.Join(dir, storeName), filepath.Join(dir, "parts")
 	// A killed Build leaves these behind.
 	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
 		return err
@@ -85,7 +83,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	register()
 	next, stop := iter.Pull2(profiles)
 	defer stop()
-	first, batch, err := s.sample(next)
+	first, batch, err := sample(next)
 	if err != nil {
 		return err
 	}
@@ -96,7 +94,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	if err != nil {
 		return err
 	}
-	f := feeder{shard: s, builder: b, batch: batch, seen: make(map[key]struct{})}
+	f := feeder{scheme: o.Scheme, builder: b, batch: batch, seen: make(map[key]struct{}), counters: new(sharedCounters)}
 	for _, p := range first {
 		if err := f.feed(p); err != nil {
 			return err
@@ -110,7 +108,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 			return err
 		}
 	}
-	if s.state.nextNumber > 0 {
+	if len(f.seen) > 0 {
 		err = guard(b.Close)
 	} else { // the builder cannot create an empty index
 		err = makeEmpty(store)
@@ -121,7 +119,7 @@ func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	if err := errors.Join(os.RemoveAll(parts), syncTree(store)); err != nil {
 		return err
 	}
-	return writeHeader(s.dir, s.opt.header())
+	return writeHeader(dir, o.header())
 }
 
 // makeEmpty creates a Bleve index without documents.
@@ -134,7 +132,7 @@ func makeEmpty(store string) error {
 }
 
 // sample takes the first profiles and chooses the batch size accordingly.
-func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*concordat.Profile, batch int, err error) {
+func sample(next func() (*concordat.Profile, error, bool)) (first []*concordat.Profile, batch int, err error) {
 	entries, size := 0, 0
 	for len(first) < 256 {
 		p, err, ok := next()
@@ -154,16 +152,18 @@ func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*
 
 // feeder passes profiles to the builder.
 type feeder struct {
-	shard        *Shard
+	scheme       concordat.Scheme
 	builder      *scorch.Builder
 	batch        int
 	seen         map[key]struct{}
+	numbers      numbers
+	counters     *sharedCounters
 	arena        arena
 	given, calls int // number of entries passed from the arena, and number of all calls
 }
 
 func (f *feeder) feed(p *concordat.Profile) error {
-	if err := checkProfile(p, f.shard.opt.Scheme); err != nil {
+	if err := checkProfile(p, f.scheme); err != nil {
 		return err
 	}
 	k := key{p.Document.Library, p.Document.ID}
@@ -171,11 +171,11 @@ func (f *feeder) feed(p *concordat.Profile) error {
 		return fmt.Errorf("document %s/%s appears twice: %w", k.library, k.id, concordat.ErrInvalid)
 	}
 	f.seen[k] = struct{}{}
-	number, err := f.shard.state.number()
+	number, err := f.numbers.take()
 	if err != nil {
 		return err
 	}
-	f.arena.add(number, p, f.shard.state.counters)
+	f.arena.add(number, p, f.counters)
 	for ; f.given < f.arena.used; f.given++ {
 		if err := f.builder.Index(f.arena.entries[f.given]); err != nil {
 			return err

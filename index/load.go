@@ -72,7 +72,7 @@ func (s *state) init() {
 // reset empties a state that is not yet in use.
 func (s *state) reset() {
 	s.view, s.cells = view{}, cellTable{}
-	s.nextNumber, s.sentences, s.texts, s.meant, s.words = 0, 0, 0, 0, 0
+	s.numbers, s.sentences, s.texts, s.meant, s.words = numbers{}, 0, 0, 0, 0
 	s.init()
 }
 
@@ -143,7 +143,7 @@ func (s *state) fill(l *loader) error {
 				ordinal++
 			}
 		}
-		s.nextNumber = uint64(number) + 1
+		s.numbers.follow(number)
 		i += n
 	}
 	fps := l.fps

@@ -3,8 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -76,7 +74,7 @@ type state struct {
 	byNumber map[uint32]*document
 	// libraryIndex is the inverse of view.libraries.
 	libraryIndex map[concordat.LibraryID]uint32
-	nextNumber   uint64
+	numbers      numbers
 	sentences    int   // sentences of live documents
 	texts        int   // live documents with terms
 	meant        int   // texts whose cells are known
@@ -389,10 +387,5 @@ func (s *state) snapshotKeys() []key {
 func (s *state) number() (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.nextNumber >= math.MaxUint32 { // that number is pulse's
-		return 0, fmt.Errorf("the shard has used all its 2^32-1 document numbers; copy the documents into a new shard: %w", concordat.ErrInvalid)
-	}
-	n := uint32(s.nextNumber)
-	s.nextNumber++
-	return n, nil
+	return s.numbers.take()
 }

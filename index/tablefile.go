@@ -403,7 +403,7 @@ func (s *Shard) readTable(path string) error {
 		s.state.cells.docs, s.state.cells.levels, s.state.cells.size = slices.Clip(docs), []*cellLevel{cells}, len(cells.docs)
 	}
 	if len(docs) > 0 {
-		s.state.nextNumber = uint64(docs[len(docs)-1].number) + 1
+		s.state.numbers.follow(docs[len(docs)-1].number)
 	}
 	if len(l.first) > 0 {
 		s.state.view.levels = []*level{l}
