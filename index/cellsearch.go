@@ -9,7 +9,7 @@ import (
 
 // cellSearch answers one query by cells.
 type cellSearch struct {
-	shard   *Shard
+	site    concordat.SiteID
 	query   *concordat.TextQuery
 	table   cellTable
 	epoch   uint64
@@ -28,7 +28,7 @@ func (s *Shard) searchCells(ctx context.Context, q *concordat.TextQuery) (*conco
 		return nil, err
 	}
 	defer done()
-	c := &cellSearch{shard: s, query: q, norms: make([]float64, maxLengthCode+1), exclude: map[key]struct{}{}}
+	c := &cellSearch{site: s.opt.Site, query: q, norms: make([]float64, maxLengthCode+1), exclude: map[key]struct{}{}}
 	c.table, c.epoch = s.state.currentCells()
 	c.scores = make([]float64, len(c.table.docs))
 	for code := range c.norms {
@@ -84,7 +84,7 @@ func (c *cellSearch) best(window int) []concordat.TextMatch {
 			continue
 		}
 		best = keepBest(best, concordat.TextMatch{Window: window, Title: d.title, Score: score,
-			Source: concordat.Ref{Site: c.shard.opt.Site, Library: d.key.library, Document: d.key.id}}, c.query.Limit)
+			Source: concordat.Ref{Site: c.site, Library: d.key.library, Document: d.key.id}}, c.query.Limit)
 	}
 	c.touched = c.touched[:0]
 	return best

@@ -157,6 +157,31 @@ func (s *state) fill(l *loader) error {
 	return nil
 }
 
+// restore builds the state from what a table file holds: the documents, in order of number, and their tables. cells is nil if there are
+// none. After an error, the state is empty.
+func (s *state) restore(docs []*document, l *level, cells *cellLevel) error {
+	for i, d := range docs {
+		if s.byKey[d.key] != nil {
+			s.reset()
+			return fmt.Errorf("document %d appears twice: %w", i, errStored)
+		}
+		d.library = s.library(d.key.library)
+		s.enter(d)
+	}
+	s.view.docs = docs
+	if cells != nil {
+		s.cells.docs, s.cells.levels, s.cells.size = slices.Clip(docs), []*cellLevel{cells}, len(cells.docs)
+	}
+	if len(docs) > 0 {
+		s.numbers.follow(docs[len(docs)-1].number)
+	}
+	if len(l.first) > 0 {
+		s.view.levels = []*level{l}
+		s.counters.counters.of(l)
+	}
+	return nil
+}
+
 // assemble returns the document made of the given blocks, which must be complete.
 func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
 	m := l.metas[number]

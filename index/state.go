@@ -270,6 +270,13 @@ func (s *state) consolidate() {
 	s.rebuildCells(true)
 }
 
+// merged reports whether each table is a single level, without dead documents, as consolidate leaves it. No other call may be in progress.
+func (s *state) merged() bool {
+	v, t := &s.view, &s.cells
+	return len(v.levels) == 1 && len(v.fresh) == 0 && s.waste == 0 && len(v.docs) == len(s.byKey) &&
+		len(t.levels) <= 1 && len(t.fresh) == 0 && t.waste == 0
+}
+
 // rebuild merges the fresh sentences of v into a level, together with all levels or only with the last ones, if these are less than
 // fanout times as large. building is held.
 func (s *state) rebuild(v view, all bool) {

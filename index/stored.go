@@ -30,7 +30,7 @@ func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat
 		return nil, err
 	}
 	defer snapshot.Close()
-	m := &storedMatcher{shard: s, query: q, snapshot: snapshot, metas: make(map[uint32]*meta)}
+	m := &storedMatcher{site: s.opt.Site, query: q, snapshot: snapshot, metas: make(map[uint32]*meta)}
 	var answer *concordat.Answer
 	err = guard(func() error {
 		answer, err = m.match(ctx)
@@ -44,7 +44,7 @@ func (s *Shard) MatchStored(ctx context.Context, q *concordat.Query) (*concordat
 
 // storedMatcher answers one query from one snapshot.
 type storedMatcher struct {
-	shard    *Shard
+	site     concordat.SiteID
 	query    *concordat.Query
 	snapshot *scorch.IndexSnapshot
 	segments []storedSegment
@@ -85,7 +85,7 @@ func (m *storedMatcher) match(ctx context.Context) (*concordat.Answer, error) {
 		}
 		m.segments = append(m.segments, ss)
 	}
-	a := &concordat.Answer{Site: m.shard.opt.Site}
+	a := &concordat.Answer{Site: m.site}
 	for i, f := range m.query.Fingerprints {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -230,7 +230,7 @@ func (m *storedMatcher) add(out []concordat.Match, i int, hits []storedHit) ([]c
 		if err != nil {
 			return nil, err
 		}
-		source := concordat.Ref{Site: m.shard.opt.Site, Library: d.library, Document: d.id}
+		source := concordat.Ref{Site: m.site, Library: d.library, Document: d.id}
 		if len(m.query.Libraries) > 0 && !slices.Contains(m.query.Libraries, d.library) || slices.Contains(m.query.Exclude, source) {
 			continue
 		}

@@ -390,26 +390,7 @@ func (s *Shard) readTable(path string) error {
 	if err != nil {
 		return err
 	}
-	for i, d := range docs {
-		if s.state.byKey[d.key] != nil {
-			s.state.reset()
-			return fmt.Errorf("document %d appears twice: %w", i, errStored)
-		}
-		d.library = s.state.library(d.key.library)
-		s.state.enter(d)
-	}
-	s.state.view.docs = docs
-	if cells != nil {
-		s.state.cells.docs, s.state.cells.levels, s.state.cells.size = slices.Clip(docs), []*cellLevel{cells}, len(cells.docs)
-	}
-	if len(docs) > 0 {
-		s.state.numbers.follow(docs[len(docs)-1].number)
-	}
-	if len(l.first) > 0 {
-		s.state.view.levels = []*level{l}
-		s.state.counters.counters.of(l)
-	}
-	return nil
+	return s.state.restore(docs, l, cells)
 }
 
 // keepsTable reports whether Close should write the file. No other call may be in progress or follow.
@@ -437,8 +418,7 @@ func (s *Shard) saveTable() error {
 		return nil // the file still matches, because no segments were merged in the background
 	}
 	key := tableKey(s.opt.header(), st)
-	if len(s.state.view.levels) != 1 || len(s.state.view.fresh) > 0 || s.state.waste > 0 || len(s.state.view.docs) != len(s.state.byKey) ||
-		len(s.state.cells.levels) > 1 || len(s.state.cells.fresh) > 0 || s.state.cells.waste > 0 {
+	if !s.state.merged() {
 		s.state.consolidate()
 	}
 	l := s.state.view.levels[0]

@@ -61,7 +61,7 @@ func (s *Shard) SearchText(ctx context.Context, q *concordat.TextQuery) (*concor
 	}
 	a := &concordat.TextAnswer{Site: s.opt.Site}
 	err := s.readText(func(r *textReader) error {
-		t := newTextSearch(s, q)
+		t := newTextSearch(s.opt.Site, &s.state, q)
 		for i := range r.segments {
 			if err := t.search(ctx, r.snapshot, &r.segments[i]); err != nil {
 				return err
@@ -145,7 +145,8 @@ func (s *textSegment) find(t concordat.Term) error {
 
 // textSearch answers one query.
 type textSearch struct {
-	shard    *Shard
+	site     concordat.SiteID
+	state    *state
 	query    *concordat.TextQuery
 	excluded map[key]struct{}
 	best     [][]concordat.TextMatch // per window, best first
@@ -164,10 +165,11 @@ type source struct {
 	wanted bool
 }
 
-func newTextSearch(s *Shard, q *concordat.TextQuery) *textSearch {
-	t := &textSearch{shard: s, query: q, best: make([][]concordat.TextMatch, len(q.Windows)), excluded: make(map[key]struct{}, len(q.Exclude))}
+func newTextSearch(site concordat.SiteID, s *state, q *concordat.TextQuery) *textSearch {
+	t := &textSearch{site: site, state: s, query: q, best: make([][]concordat.TextMatch, len(q.Windows)),
+		excluded: make(map[key]struct{}, len(q.Exclude))}
 	for _, r := range q.Exclude {
-		if r.Site == s.opt.Site {
+		if r.Site == site {
 			t.excluded[key{r.Library, r.Document}] = struct{}{}
 		}
 	}
@@ -263,7 +265,7 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 	if err != nil {
 		return source{}, err
 	}
-	src := source{ref: concordat.Ref{Site: t.shard.opt.Site, Library: k.library, Document: k.id}, title: title}
+	src := source{ref: concordat.Ref{Site: t.site, Library: k.library, Document: k.id}, title: title}
 	_, excluded := t.excluded[k]
 	src.wanted = !excluded && (len(t.query.Libraries) == 0 || slices.Contains(t.query.Libraries, k.library))
 	t.sources[doc] = src
@@ -273,7 +275,7 @@ func (t *textSearch) source(snapshot *scorch.IndexSnapshot, seg *textSegment, do
 // named returns the key and title of the document with the given number. If the snapshot has the document but memory does not, because it
 // is being added or removed, named reads it from disk.
 func (t *textSearch) named(snapshot *scorch.IndexSnapshot, number uint32) (key, string, error) {
-	if d := t.shard.state.numbered(number); d != nil {
+	if d := t.state.numbered(number); d != nil {
 		return d.key, d.title, nil
 	}
 	b, err := storedField(snapshot, blockID(number, 0), fieldDocument)
