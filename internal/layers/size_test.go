@@ -21,8 +21,7 @@ const (
 // These predate the limit of methods callable on one value, and have these limits instead. Lower a number when a room improves.
 var (
 	reached = map[string]int{
-		"cluster.Alone": 83, "cluster.Node": 75,
-		"index.Shard": 79, "instance.Instance": 80,
+		"cluster.Node": 75, "instance.Instance": 80,
 	}
 )
 
