@@ -138,7 +138,7 @@ func TestFolderOfUnknownAge(t *testing.T) {
 	shard := func(id concordat.ShardID, epoch uint64, folder bool, isr ...coord.NodeID) {
 		v.Shards[id] = coord.Shard{State: coord.State{Epoch: epoch, ISR: isr}}
 		if folder {
-			if err := errors.Join(os.MkdirAll(n.copyDir(id), 0o700), writeMeta(n.copyDir(id), replica.Meta{Epoch: epoch})); err != nil {
+			if err := errors.Join(os.MkdirAll(copyDir(dir, id), 0o700), writeMeta(copyDir(dir, id), replica.Meta{Epoch: epoch})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -151,12 +151,12 @@ func TestFolderOfUnknownAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[concordat.ShardID]bool{"00": true, "01": true, "02": false, "03": false} {
-		if m, err := readMeta(n.copyDir(id)); err != nil || m.Damaged != want {
+		if m, err := readMeta(copyDir(dir, id)); err != nil || m.Damaged != want {
 			t.Errorf("shard %s: must catch up: %v, %v; want %v", id, m.Damaged, err, want)
 		}
 	}
-	if f, err := readNodeFile(dir); err != nil || f.Boot != "second" || exists(n.copyDir("03")) {
-		t.Errorf("the folder is that of start %q, %v; it has a copy of shard 03: %v", f.Boot, err, exists(n.copyDir("03")))
+	if f, err := readNodeFile(dir); err != nil || f.Boot != "second" || exists(copyDir(dir, "03")) {
+		t.Errorf("the folder is that of start %q, %v; it has a copy of shard 03: %v", f.Boot, err, exists(copyDir(dir, "03")))
 	}
 }
 

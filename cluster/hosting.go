@@ -63,7 +63,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	o.Index.Shard = id
 	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
 	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
-	dir := n.copyDir(id)
+	dir := copyDir(n.o.Dir, id)
 	// If a member of ISR has an empty copy, it must have lost its records; empty copies are legitimate only in epoch 0.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
@@ -113,7 +113,7 @@ func (n *Node) relinquish(id concordat.ShardID) {
 
 // drop closes a copy and removes its folder, after the coordinator confirms that the copy is no longer wanted.
 func (n *Node) drop(id concordat.ShardID) {
-	dir := n.copyDir(id)
+	dir := copyDir(n.o.Dir, id)
 	n.mu.Lock()
 	h := n.copies[id]
 	n.mu.Unlock()

@@ -152,18 +152,18 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := n.check(l); err != nil {
+		if err := n.o.fits(l); err != nil {
 			return err
 		}
 		n.layout = *l
-		if err := n.ofScheme(); err != nil {
+		if err := ofScheme(n.o.Dir, n.o.Index.Scheme); err != nil {
 			return err
 		}
 		known, err := readNodeFile(n.o.Dir)
 		if err != nil {
 			return err
 		}
-		if err := n.refuseCopiedFolder(known, &v); err != nil {
+		if err := refuseCopiedFolder(n.o.Dir, n.o.Node.ID, known, &v); err != nil {
 			return err
 		}
 		me := l.Members[n.o.Node.ID]
@@ -204,7 +204,7 @@ func (n *Node) join(ctx context.Context) error {
 func (n *Node) markLost(v coord.View) error {
 	if n.lost && n.layout.Members[n.o.Node.ID].Boot != "" {
 		for id, s := range v.Shards {
-			dir := n.copyDir(id)
+			dir := copyDir(n.o.Dir, id)
 			if !slices.Contains(s.ISR, n.o.Node.ID) && !exists(dir) || s.Epoch == 0 {
 				continue
 			}
@@ -221,19 +221,20 @@ func (n *Node) markLost(v coord.View) error {
 	return writeNodeFile(n.o.Dir, nodeFile{Cluster: n.layout.Cluster, Node: n.o.Node.ID, Boot: n.boot})
 }
 
-func (n *Node) check(l *Layout) error {
-	if l.Site != n.o.Index.Site {
-		return fmt.Errorf("the cluster belongs to site %s, but this node belongs to site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
+// fits returns an error if a node with these options does not belong to the cluster.
+func (o *NodeOptions) fits(l *Layout) error {
+	if l.Site != o.Index.Site {
+		return fmt.Errorf("the cluster belongs to site %s, but this node belongs to site %s: %w", l.Site, o.Index.Site, concordat.ErrRefused)
 	}
-	if l.Scheme != n.o.Index.Scheme {
-		return fmt.Errorf("the cluster uses scheme %s, but this node uses scheme %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
+	if l.Scheme != o.Index.Scheme {
+		return fmt.Errorf("the cluster uses scheme %s, but this node uses scheme %s: %w", l.Scheme, o.Index.Scheme, concordat.ErrScheme)
 	}
-	m, ok := l.Members[n.o.Node.ID]
+	m, ok := l.Members[o.Node.ID]
 	if !ok {
-		return fmt.Errorf("node %s is not a member of the cluster: the node was removed or never joined: %w", n.o.Node.ID, concordat.ErrRefused)
+		return fmt.Errorf("node %s is not a member of the cluster: the node was removed or never joined: %w", o.Node.ID, concordat.ErrRefused)
 	}
-	if n.o.Key != "" && m.Key != "" && n.o.Key != m.Key {
-		return fmt.Errorf("the node name %s belongs to another machine, which joined with a different key: %w", n.o.Node.ID, concordat.ErrRefused)
+	if o.Key != "" && m.Key != "" && o.Key != m.Key {
+		return fmt.Errorf("the node name %s belongs to another machine, which joined with a different key: %w", o.Node.ID, concordat.ErrRefused)
 	}
 	return nil
 }
@@ -248,7 +249,7 @@ func (l *Layout) with(id coord.NodeID, change func(*Member)) ([]byte, error) {
 	return json.Marshal(next)
 }
 
-func (n *Node) copyDir(id concordat.ShardID) string { return filepath.Join(n.o.Dir, string(id)) }
+func copyDir(root string, id concordat.ShardID) string { return filepath.Join(root, string(id)) }
 
 // runViews passes on the coordinator's views.
 func (n *Node) runViews() {

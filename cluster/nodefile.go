@@ -23,15 +23,15 @@ type nodeFile struct {
 	Folder uint64 `json:"folder,omitempty"`
 }
 
-// refuseCopiedFolder refuses to start from a copy of a running node's folder, because that lacks whatever the node acknowledged
+// refuseCopiedFolder refuses to start a node from a copy of the running node's folder, because that lacks whatever the node acknowledged
 // afterwards. No other process runs from the folder itself, since the caller holds its lock.
-func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
-	other, live := v.Live[n.o.Node.ID]
-	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
+func refuseCopiedFolder(dir string, id coord.NodeID, known nodeFile, v *coord.View) error {
+	other, live := v.Live[id]
+	if !live || known.Folder == 0 || known.Folder == inode(dir) {
 		return nil
 	}
 	return fmt.Errorf("node %s is already running at %s, and %s is either a copy of that node's folder or was itself moved while the node was running: stop one of the two nodes; a node that has just been moved can start once its previous session has ended: %w",
-		n.o.Node.ID, other.Address, n.o.Dir, concordat.ErrRefused)
+		id, other.Address, dir, concordat.ErrRefused)
 }
 
 // inode returns the inode number of a folder, or 0 if it has none.

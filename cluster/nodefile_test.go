@@ -36,8 +36,7 @@ func TestElsewhere(t *testing.T) {
 		if err != nil || known.Folder == 0 {
 			t.Fatalf("%s: %+v, %v", c.name, known, err)
 		}
-		n := Node{o: NodeOptions{Dir: c.dir, Node: coord.Node{ID: "d"}}}
-		err = n.refuseCopiedFolder(known, &c.view)
+		err = refuseCopiedFolder(c.dir, "d", known, &c.view)
 		if (err != nil) != c.refuse || c.refuse && (!errors.Is(err, concordat.ErrRefused) || !strings.Contains(err.Error(), "10.0.0.4:9422")) {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -157,16 +157,16 @@ func Copies(dir string) []concordat.ShardID {
 	return out
 }
 
-// ofScheme fails with concordat.ErrScheme if the node has a copy with a different scheme.
-func (n *Node) ofScheme() error {
-	for _, id := range Copies(n.o.Dir) {
-		dir := n.copyDir(id)
+// ofScheme fails with concordat.ErrScheme if a node's folder of copies has one with a different scheme.
+func ofScheme(root string, scheme concordat.Scheme) error {
+	for _, id := range Copies(root) {
+		dir := copyDir(root, id)
 		if err := finishReindex(dir); err != nil {
 			return err
 		}
 		s, err := index.SchemeOf(dir)
-		if err == nil && s != n.o.Index.Scheme {
-			return fmt.Errorf("shard %s on this machine uses scheme %s, but this node uses scheme %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
+		if err == nil && s != scheme {
+			return fmt.Errorf("shard %s on this machine uses scheme %s, but this node uses scheme %s: %w", id, s, scheme, concordat.ErrScheme)
 		}
 	}
 	return nil // an unreadable header is a fault of this copy, which others may be able to repair

@@ -168,7 +168,8 @@ func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 				concordat.ErrRefused)
 		}
 	}
-	if err := n.agree(n.o.Node.Meaning); err != nil {
+	v, _ := n.fan.now()
+	if err := agree(v, n.o.Node.Meaning); err != nil {
 		return 0, err
 	}
 	if n.ctx.Err() != nil {
@@ -203,7 +204,8 @@ func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 
 // Unfit implements Renewer.
 func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error) {
-	if err := n.agree(meaning); err != nil {
+	v, _ := n.fan.now()
+	if err := agree(v, meaning); err != nil {
 		return nil, err
 	}
 	answers, missing, err := n.askShards(ctx, n.layout.names(), question{Unfit: &q})
@@ -223,10 +225,9 @@ func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*
 	return out, nil
 }
 
-// agree fails with concordat.ErrRefused, explaining what to do, unless all live nodes index by meaning in the same way. Otherwise, one
+// agree fails with concordat.ErrRefused, explaining what to do, unless all live nodes index by meaning in the given way. Otherwise, one
 // node would consider another's profiles faulty, and a node with an older program might be unable to follow the log.
-func (n *Node) agree(meaning string) error {
-	v, _ := n.fan.now()
+func agree(v *coord.View, meaning string) error {
 	var old, off, on, other []string
 	for _, id := range slices.Sorted(maps.Keys(v.Live)) {
 		m := v.Live[id]
