@@ -150,7 +150,7 @@ func noteTenures(n *Node) {
 	}
 	n.mu.Lock()
 	var led []*hosted
-	for _, h := range n.copies {
+	for _, h := range n.hosting.copies {
 		if h.copy != nil {
 			led = append(led, h)
 		}
@@ -177,7 +177,7 @@ func noteTenures(n *Node) {
 func compareAcknowledged(n *Node, me coord.Incarnation) bool {
 	var open []*hosted
 	n.mu.Lock()
-	for _, h := range n.copies {
+	for _, h := range n.hosting.copies {
 		if h.copy != nil && h.compared != me {
 			open = append(open, h)
 		}

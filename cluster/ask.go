@@ -82,13 +82,13 @@ func (a *shardAnswer) err() error {
 }
 
 // answer answers a question from the copies of this node.
-func (n *Node) answer(ctx context.Context, q *question) []shardAnswer {
+func (hs *hosting) answer(ctx context.Context, q *question) []shardAnswer {
 	out := make([]shardAnswer, len(q.Shards))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, id := range q.Shards {
 		g.Go(func() error {
-			out[i] = n.answerShard(ctx, id, q)
+			out[i] = hs.answerShard(ctx, id, q)
 			return nil
 		})
 	}
@@ -96,9 +96,9 @@ func (n *Node) answer(ctx context.Context, q *question) []shardAnswer {
 	return out
 }
 
-func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *question) shardAnswer {
+func (hs *hosting) answerShard(ctx context.Context, id concordat.ShardID, q *question) shardAnswer {
 	a := shardAnswer{Shard: id, Status: ShardGone}
-	c, ok := n.Copy(id)
+	c, ok := hs.get(id)
 	if !ok {
 		return a
 	}
@@ -110,12 +110,12 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 		a.Status = ShardStale
 		return a
 	}
-	n.answerFrom(ctx, c, &a, q)
+	hs.answerFrom(ctx, c, &a, q)
 	return a
 }
 
 // answerFrom answers from the index of a copy that has every requested record.
-func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *question) {
+func (hs *hosting) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *question) {
 	a.Status = ShardOK
 	err := guard(c.o.Panicked, func() error { return a.fill(ctx, c.Index(), q) })
 	if err == nil {
@@ -129,7 +129,7 @@ func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *quest
 	if errors.Is(err, concordat.ErrCorrupt) {
 		a.Status = ShardGone
 		c.step(replica.Broken{Reason: err.Error()})
-		n.log.Error("the index is damaged", "shard", a.Shard, "error", err)
+		hs.log.Error("the index is damaged", "shard", a.Shard, "error", err)
 	}
 	for name, kind := range kinds {
 		if errors.Is(err, kind) {
@@ -185,7 +185,7 @@ func catchUp(ctx context.Context, c *Copy, low uint64) bool {
 }
 
 // serveAsk answers a question from another node.
-func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
+func (hs *hosting) serveAsk(w http.ResponseWriter, r *http.Request) {
 	var q question
 	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&q); err != nil {
 		fail(w, fmt.Errorf("cannot decode the query: %w: %w", concordat.ErrInvalid, err))
@@ -195,7 +195,7 @@ func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 		fail(w, fmt.Errorf("too many shards in one query (%d): %w", len(q.Shards), concordat.ErrInvalid))
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(n.answer(r.Context(), &q)) // a caller that went away misses nothing
+	_ = gob.NewEncoder(w).Encode(hs.answer(r.Context(), &q)) // a caller that went away misses nothing
 }
 
 // answered is the outcome of a message.
@@ -383,7 +383,7 @@ func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered 
 	n.ask.begin(to.ID)
 	start := time.Now()
 	if to.ID == n.o.Node.ID {
-		out.answers = n.answer(ctx, &q)
+		out.answers = n.hosting.answer(ctx, &q)
 	} else {
 		guarded, done := n.doubts.guarded(ctx, to)
 		if err := n.peers.exchange(guarded, to, "-", "ask", &q, &out.answers); err != nil {

@@ -17,8 +17,8 @@ func TestNodePanics(t *testing.T) {
 	var told []string
 	c := &Copy{o: CopyOptions{Panicked: func(value any, stack []byte) { told = append(told, string(stack)) }}} // without an index
 	a := shardAnswer{Shard: "00"}
-	n := &Node{log: slog.New(slog.DiscardHandler)}
-	n.answerFrom(t.Context(), c, &a, &question{Ref: &concordat.Ref{}})
+	hs := &hosting{log: slog.New(slog.DiscardHandler)}
+	hs.answerFrom(t.Context(), c, &a, &question{Ref: &concordat.Ref{}})
 	if a.Status != shardRefused || !strings.HasPrefix(a.Words, "fault: ") || strings.Contains(a.Words, "nil pointer") {
 		t.Errorf("a question that panics is answered by %+v", a)
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -49,6 +50,7 @@ func textOnly(id concordat.DocumentID, text string) *concordat.Profile {
 // TestHedge: if the copies that were asked are slow, others are asked too, and a shard without another copy waits for its answer.
 func TestHedge(t *testing.T) {
 	n := &Node{o: NodeOptions{Node: coord.Node{ID: "b"}}}
+	n.hosting.mu = &n.mu
 	r := &round{n: n, view: &coord.View{Live: map[coord.NodeID]coord.Node{"b": {ID: "b"}}}, in: make(chan answered, 2),
 		missing: map[concordat.ShardID]ShardStatus{},
 		open:    map[concordat.ShardID]*openShard{"00": {left: []coord.NodeID{"b"}, flying: 1}, "01": {flying: 1}}}
@@ -83,24 +85,24 @@ func (offline) Confirmed() coord.Incarnation { return "" }
 
 // TestReopened: a copy that failed is closed and opened again by the same process.
 func TestReopened(t *testing.T) {
-	n := &Node{log: slog.New(slog.DiscardHandler), fan: newFan(offline{}), copies: map[concordat.ShardID]*hosted{}, ctx: t.Context(),
-		o: NodeOptions{Dir: t.TempDir(), Session: offline{}, Node: coord.Node{ID: "a"},
+	hs := &hosting{log: slog.New(slog.DiscardHandler), fan: newFan(offline{}), ctx: t.Context(), mu: new(sync.Mutex),
+		copies: map[concordat.ShardID]*hosted{}, o: &NodeOptions{Dir: t.TempDir(), Session: offline{}, Node: coord.Node{ID: "a"},
 			Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme}}}
 	s := coord.Shard{State: coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}}
-	n.host("00", s)
-	c, ok := n.Copy("00")
+	hs.host("00", s)
+	c, ok := hs.get("00")
 	if !ok {
-		t.Fatal(n.Ready())
+		t.Fatal(hs.copies["00"].err)
 	}
 	c.mu.Lock()
 	c.fail(errSilent)
 	c.mu.Unlock()
-	n.copies["00"].again = time.Time{}
-	n.host("00", s)
-	if again, ok := n.Copy("00"); !ok || again == c {
-		t.Errorf("not opened again: %v", n.copies["00"].err)
+	hs.copies["00"].again = time.Time{}
+	hs.host("00", s)
+	if again, ok := hs.get("00"); !ok || again == c {
+		t.Errorf("not opened again: %v", hs.copies["00"].err)
 	}
-	n.close(n.copies["00"])
+	hs.close(hs.copies["00"])
 }
 
 // TestClosingEndsWrites: a node that closes does not wait for the reply of another node to a write.
@@ -120,8 +122,8 @@ func TestClosingEndsWrites(t *testing.T) {
 // TestEnded: a node that was displaced has no copies any more, and says why.
 func TestEnded(t *testing.T) {
 	displaced := errors.New("displaced")
-	n := &Node{log: slog.New(slog.DiscardHandler), layout: Layout{Shards: 1},
-		copies: map[concordat.ShardID]*hosted{"00": {copy: lone(t).copy}}}
+	n := &Node{log: slog.New(slog.DiscardHandler), layout: Layout{Shards: 1}}
+	n.hosting = hosting{log: n.log, mu: &n.mu, copies: map[concordat.ShardID]*hosted{"00": {copy: lone(t).copy}}}
 	n.end(displaced)
 	if _, has := n.Copy("00"); has || !errors.Is(n.Ready(), displaced) {
 		t.Errorf("has a copy: %v, ready: %v", has, n.Ready())
@@ -262,7 +264,8 @@ func TestSnapshotAbandoned(t *testing.T) {
 // TestMomentDropped: an index that was kept for a backup is released when the backup no longer needs it, and no other one is.
 func TestMomentDropped(t *testing.T) {
 	c := lone(t, "d").copy
-	n := &Node{layout: Layout{Shards: 1}, copies: map[concordat.ShardID]*hosted{"00": {copy: c}}}
+	n := &Node{layout: Layout{Shards: 1}}
+	n.hosting = hosting{mu: &n.mu, copies: map[concordat.ShardID]*hosted{"00": {copy: c}}}
 	st, err := c.Status()
 	if err == nil {
 		err = c.freeze("kept", st.Shard.Epoch)

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"concordat"
@@ -13,42 +17,80 @@ import (
 	"concordat/cluster/replica"
 )
 
-// This file determines how a Node opens, reopens, abandons and removes its copies.
+// hosting opens, reopens, abandons and removes the copies on a node, and answers from them.
+type hosting struct {
+	o       *NodeOptions
+	log     *slog.Logger
+	fan     *fan
+	peers   *HTTPPeers
+	ctx     context.Context // context of the node
+	changed chan struct{}   // Node.changed
+	opened  atomic.Uint64   // number of copies opened since the start
+
+	mu     *sync.Mutex // the node's mu; protects copies and every hosted in it, except as stated there
+	copies map[concordat.ShardID]*hosted
+}
+
+// hosted is a copy on this node.
+type hosted struct {
+	copy  *Copy // nil while it cannot be opened
+	views *fanned
+	ready coord.Incarnation // incarnation under which the copy allows the node to announce itself
+	again time.Time         // when to retry opening
+	err   error             // why it is not open
+	// Only run uses these two: the incarnation under which the copy was compared with the acknowledged records, and the epoch recorded
+	// then.
+	compared coord.Incarnation
+	tenure   uint64
+}
+
+func copyDir(root string, id concordat.ShardID) string { return filepath.Join(root, string(id)) }
+
+// get returns this node's copy of a shard.
+func (hs *hosting) get(id concordat.ShardID) (*Copy, bool) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	h := hs.copies[id]
+	if h == nil || h.copy == nil {
+		return nil, false
+	}
+	return h.copy, true
+}
 
 // host opens the copy if it is not open, or reopens it after it failed (R12).
-func (n *Node) host(id concordat.ShardID, s coord.Shard) {
-	n.mu.Lock()
-	h := n.copies[id]
+func (hs *hosting) host(id concordat.ShardID, s coord.Shard) {
+	hs.mu.Lock()
+	h := hs.copies[id]
 	if h == nil {
 		h = &hosted{}
-		n.copies[id] = h
+		hs.copies[id] = h
 	}
-	n.mu.Unlock()
+	hs.mu.Unlock()
 	if h.copy != nil {
 		if _, err := h.copy.Status(); err == nil {
 			return
 		}
-		n.mu.Lock()
+		hs.mu.Lock()
 		failed := *h
 		h.copy, h.views = nil, nil
-		n.mu.Unlock()
-		n.close(&failed)
+		hs.mu.Unlock()
+		hs.close(&failed)
 	}
 	if time.Now().Before(h.again) {
 		return
 	}
-	views := n.fan.join()
-	c, err := n.openCopy(id, s, views)
-	n.mu.Lock()
+	views := hs.fan.join()
+	c, err := hs.openCopy(id, s, views)
+	hs.mu.Lock()
 	h.copy, h.views, h.err, h.again = c, views, err, time.Now().Add(5*lookAgain)
-	n.mu.Unlock()
+	hs.mu.Unlock()
 	if err != nil {
-		n.log.Error("cannot open the copy", "shard", id, "error", err)
-		n.mu.Lock()
+		hs.log.Error("cannot open the copy", "shard", id, "error", err)
+		hs.mu.Lock()
 		h.copy, h.views = nil, nil
-		n.mu.Unlock()
-		n.fan.leave(views)
-		n.relinquish(id)
+		hs.mu.Unlock()
+		hs.fan.leave(views)
+		hs.relinquish(id)
 	}
 }
 
@@ -57,19 +99,19 @@ const fetchBits = 40
 
 // openCopy opens the copy. If it is too damaged for cutting to repair it and other nodes have the shard, the copy is put aside and
 // replaced with an empty one, which counts after it has caught up.
-func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
-	o := n.o.Copy
-	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
+func (hs *hosting) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
+	o := hs.o.Copy
+	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = hs.o.Index, hs.o.Node.ID, views, hs.peers, false
 	o.Index.Shard = id
-	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
-	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
-	dir := copyDir(n.o.Dir, id)
+	o.Ready = func(i coord.Incarnation) { hs.readyFor(id, i) }
+	o.Replica.FirstFetch = hs.opened.Add(1) << fetchBits
+	dir := copyDir(hs.o.Dir, id)
 	// If a member of ISR has an empty copy, it must have lost its records; empty copies are legitimate only in epoch 0.
-	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
+	mine := slices.Contains(s.ISR, hs.o.Node.ID) && s.Epoch > 0
 	o.Lost = mine && !exists(dir)
-	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID })
+	others := slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != hs.o.Node.ID })
 	if m, err := readMeta(dir); err == nil && m.Aside != "" && others {
-		if err := putAside(n.log, n.o.Dir, id, m.Aside); err != nil {
+		if err := putAside(hs.log, hs.o.Dir, id, m.Aside); err != nil {
 			return nil, err
 		}
 		o.Lost = true
@@ -81,7 +123,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	if !others {
 		return nil, fmt.Errorf("this node has the shard's only copy in sync: restore the copy, or force another node to take over the shard: %w", err)
 	}
-	if rerr := putAside(n.log, n.o.Dir, id, err.Error()); rerr != nil {
+	if rerr := putAside(hs.log, hs.o.Dir, id, err.Error()); rerr != nil {
 		return nil, errors.Join(err, rerr)
 	}
 	o.Lost = true
@@ -90,58 +132,58 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 
 // relinquish gives up the leadership and candidacy of a copy that cannot be opened. The node can then announce itself for the sake of its
 // other copies.
-func (n *Node) relinquish(id concordat.ShardID) {
-	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+func (hs *hosting) relinquish(id concordat.ShardID) {
+	ctx, cancel := context.WithTimeout(hs.ctx, 5*time.Second)
 	defer cancel()
-	s, err := n.o.Session.Read(ctx, id)
+	s, err := hs.o.Session.Read(ctx, id)
 	if err != nil {
 		return // retry soon
 	}
-	next, me := s.Clone(), n.o.Node.ID
+	next, me := s.Clone(), hs.o.Node.ID
 	if slices.Contains(next.ISR, me) && !slices.Contains(next.Hold, me) {
 		next.Hold = append(next.Hold, me)
 		if next.ISR[0] == me {
 			next.Leader = ""
 		}
-		if _, err := n.o.Session.CAS(ctx, id, s.Version, next, ""); err != nil {
+		if _, err := hs.o.Session.CAS(ctx, id, s.Version, next, ""); err != nil {
 			return
 		}
 	}
-	v, _ := n.fan.now()
-	n.readyFor(id, v.Me)
+	v, _ := hs.fan.now()
+	hs.readyFor(id, v.Me)
 }
 
 // drop closes a copy and removes its folder, after the coordinator confirms that the copy is no longer wanted.
-func (n *Node) drop(id concordat.ShardID) {
-	dir := copyDir(n.o.Dir, id)
-	n.mu.Lock()
-	h := n.copies[id]
-	n.mu.Unlock()
+func (hs *hosting) drop(id concordat.ShardID) {
+	dir := copyDir(hs.o.Dir, id)
+	hs.mu.Lock()
+	h := hs.copies[id]
+	hs.mu.Unlock()
 	if h == nil && !exists(dir) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(hs.ctx, 5*time.Second)
 	defer cancel()
-	s, err := n.o.Session.Read(ctx, id)
-	if err != nil || slices.Contains(s.ISR, n.o.Node.ID) || slices.Contains(s.Replicas, n.o.Node.ID) {
+	s, err := hs.o.Session.Read(ctx, id)
+	if err != nil || slices.Contains(s.ISR, hs.o.Node.ID) || slices.Contains(s.Replicas, hs.o.Node.ID) {
 		return
 	}
-	n.mu.Lock()
-	delete(n.copies, id)
-	n.mu.Unlock()
+	hs.mu.Lock()
+	delete(hs.copies, id)
+	hs.mu.Unlock()
 	if h != nil {
-		n.close(h)
+		hs.close(h)
 	}
 	if m, err := readMeta(dir); err == nil && m.Aside != "" {
-		if err := putAside(n.log, n.o.Dir, id, m.Aside); err != nil {
-			n.log.Warn("cannot put the copy aside", "shard", id, "error", err)
+		if err := putAside(hs.log, hs.o.Dir, id, m.Aside); err != nil {
+			hs.log.Warn("cannot put the copy aside", "shard", id, "error", err)
 		}
 		return
 	}
-	n.log.Info("copy removed", "shard", id)
+	hs.log.Info("copy removed", "shard", id)
 	gone := dir + ".removed"
 	if err := errors.Join(os.RemoveAll(gone), os.Rename(dir, gone), os.RemoveAll(gone)); err != nil {
-		n.log.Warn("remove copy", "shard", id, "error", err)
+		hs.log.Warn("remove copy", "shard", id, "error", err)
 	}
 }
 
@@ -149,20 +191,20 @@ func (n *Node) drop(id concordat.ShardID) {
 const handOverTime = 2 * time.Second
 
 // handOver hands leadership to other copies, if any.
-func (n *Node) handOver(ctx context.Context) {
+func (hs *hosting) handOver(ctx context.Context) {
 	var copies []*Copy
-	n.mu.Lock()
-	for _, h := range n.copies {
+	hs.mu.Lock()
+	for _, h := range hs.copies {
 		if h.copy != nil {
 			copies = append(copies, h.copy)
 		}
 	}
-	n.mu.Unlock()
-	v, _ := n.fan.now()
+	hs.mu.Unlock()
+	v, _ := hs.fan.now()
 	heir := func(s replica.Status) bool {
 		return s.Role == replica.Master && slices.ContainsFunc(s.Shard.ISR, func(m coord.NodeID) bool {
 			_, live := v.Live[m]
-			return live && m != n.o.Node.ID
+			return live && m != hs.o.Node.ID
 		})
 	}
 	for _, c := range copies {
@@ -174,4 +216,25 @@ func (n *Node) handOver(ctx context.Context) {
 		// If no node takes over, leadership ends when the copy is closed.
 		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
+}
+
+func (hs *hosting) close(h *hosted) {
+	if h.copy != nil {
+		if err := h.copy.Close(); err != nil {
+			hs.log.Warn("close copy", "error", err)
+		}
+	}
+	if h.views != nil {
+		hs.fan.leave(h.views)
+	}
+}
+
+// readyFor records that the copy allows the node to announce itself under the incarnation.
+func (hs *hosting) readyFor(id concordat.ShardID, i coord.Incarnation) {
+	hs.mu.Lock()
+	if h := hs.copies[id]; h != nil {
+		h.ready = i
+	}
+	hs.mu.Unlock()
+	wake(hs.changed)
 }

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -72,31 +71,18 @@ type Node struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu        sync.Mutex // protects the following fields
-	copies    map[concordat.ShardID]*hosted
+	hosting hosting
+
+	mu        sync.Mutex                   // protects hosting.copies and the following fields
 	written   map[concordat.ShardID]uint64 // newest record written by this node, which its readers must see
 	announced coord.Incarnation            // incarnation announced
 	pause     *writePause                  // snapshot in progress
 	fatal     error
 	reached   time.Time // when the coordinator last confirmed the session; updated about once per second
 
-	opened   atomic.Uint64 // number of copies opened since the start
-	sessions atomic.Int64  // number of sessions with the coordinator since the start
+	sessions atomic.Int64 // number of sessions with the coordinator since the start
 
 	changed chan struct{} // capacity 1; signals that a copy, a shard or the plan must be examined again
-}
-
-// hosted is a copy on this node.
-type hosted struct {
-	copy  *Copy // nil while it cannot be opened
-	views *fanned
-	ready coord.Incarnation // incarnation under which the copy allows the node to announce itself
-	again time.Time         // when to retry opening
-	err   error             // why it is not open
-	// Only run uses these two: the incarnation under which the copy was compared with the acknowledged records, and the epoch recorded
-	// then.
-	compared coord.Incarnation
-	tenure   uint64
 }
 
 const lookAgain = time.Second
@@ -113,8 +99,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.WriteTime == 0 {
 		o.WriteTime = time.Minute
 	}
-	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), copies: map[concordat.ShardID]*hosted{},
-		written: map[concordat.ShardID]uint64{}, changed: make(chan struct{}, 1), boot: rand.Text()}
+	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), written: map[concordat.ShardID]uint64{},
+		changed: make(chan struct{}, 1), boot: rand.Text()}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -128,6 +114,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.peers.Cluster = n.layout.Cluster
 	n.notes.kept, n.notes.cluster, n.notes.ctx, n.notes.wg = o.Acknowledged, n.layout.Cluster, n.ctx, &n.wg
 	n.doubts = doubts{fan: n.fan, peers: n.peers, ask: &n.ask, log: n.log, ctx: n.ctx, wg: &n.wg}
+	n.hosting = hosting{o: &n.o, log: n.log, fan: n.fan, peers: n.peers, ctx: n.ctx, changed: n.changed, mu: &n.mu,
+		copies: map[concordat.ShardID]*hosted{}}
 	n.wg.Go(n.runViews)
 	n.wg.Go(n.run)
 	return n, nil
@@ -249,8 +237,6 @@ func (l *Layout) with(id coord.NodeID, change func(*Member)) ([]byte, error) {
 	return json.Marshal(next)
 }
 
-func copyDir(root string, id concordat.ShardID) string { return filepath.Join(root, string(id)) }
-
 // runViews passes on the coordinator's views.
 func (n *Node) runViews() {
 	for {
@@ -296,9 +282,9 @@ func (n *Node) run() {
 				continue
 			}
 			if slices.Contains(s.Replicas, n.o.Node.ID) || slices.Contains(s.ISR, n.o.Node.ID) {
-				n.host(id, s)
+				n.hosting.host(id, s)
 			} else {
-				n.drop(id)
+				n.hosting.drop(id)
 			}
 		}
 		n.announce(v)
@@ -326,42 +312,22 @@ func (n *Node) end(err error) {
 	n.log.Error("the node is stopping", "error", err)
 	n.mu.Lock()
 	n.fatal = err
-	hs := maps.Clone(n.copies)
-	clear(n.copies)
+	hs := maps.Clone(n.hosting.copies)
+	clear(n.hosting.copies)
 	n.mu.Unlock()
 	for _, h := range hs {
-		n.close(h)
+		n.hosting.close(h)
 	}
 	if n.o.Fatal != nil {
 		go n.o.Fatal(err)
 	}
 }
 
-func (n *Node) close(h *hosted) {
-	if h.copy != nil {
-		if err := h.copy.Close(); err != nil {
-			n.log.Warn("close copy", "error", err)
-		}
-	}
-	if h.views != nil {
-		n.fan.leave(h.views)
-	}
-}
-
-func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
-	n.mu.Lock()
-	if h := n.copies[id]; h != nil {
-		h.ready = i
-	}
-	n.mu.Unlock()
-	wake(n.changed)
-}
-
 // announce makes the node live once every copy is in a state that others can rely on (R7).
 func (n *Node) announce(v *coord.View) {
 	n.mu.Lock()
 	ready := v.Me != "" && n.announced != v.Me
-	for _, h := range n.copies {
+	for _, h := range n.hosting.copies {
 		ready = ready && h.ready == v.Me
 	}
 	n.mu.Unlock()
@@ -390,15 +356,7 @@ func (n *Node) announce(v *coord.View) {
 }
 
 // Copy returns this node's copy of a shard.
-func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	h := n.copies[id]
-	if h == nil || h.copy == nil {
-		return nil, false
-	}
-	return h.copy, true
-}
+func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) { return n.hosting.get(id) }
 
 // Sessions returns the number of sessions that the node has had with the coordinator; all but the last were lost.
 func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
@@ -454,19 +412,19 @@ func (n *Node) Await(ctx context.Context) error {
 func (n *Node) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
 	defer cancel()
-	n.handOver(ctx)
+	n.hosting.handOver(ctx)
 	n.cancel()
 	n.wg.Wait()
 	n.mu.Lock()
-	hs := slices.Collect(maps.Values(n.copies))
-	clear(n.copies)
+	hs := slices.Collect(maps.Values(n.hosting.copies))
+	clear(n.hosting.copies)
 	n.mu.Unlock()
 	for _, h := range hs {
 		if h.copy != nil {
 			// Anything missing from the index on disk is in the log, so an error only makes the next opening slower.
 			_ = h.copy.Index().Persist(ctx)
 		}
-		n.close(h)
+		n.hosting.close(h)
 	}
 	n.o.Client.CloseIdleConnections()
 	return n.o.Session.Close()

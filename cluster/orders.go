@@ -27,10 +27,10 @@ func (c *Copy) Purge(ctx context.Context) error {
 }
 
 // serveOrder performs an order about a copy on this node.
-func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFunc {
+func (hs *hosting) serveOrder(do func(*Copy, context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := concordat.ShardID(r.PathValue("shard"))
-		c, ok := n.Copy(id)
+		c, ok := hs.get(id)
 		// The node is about to open its copy, or gave it away; the caller asks again, as if the node were away.
 		err := fmt.Errorf("this node has no copy of shard %s: %w", id, concordat.ErrUnavailable)
 		if ok {
@@ -102,7 +102,7 @@ func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID,
 		defer done()
 		return n.peers.Order(ctx, to, id, "purge")
 	}
-	c, ok := n.Copy(id)
+	c, ok := n.hosting.get(id)
 	if !ok {
 		return fmt.Errorf("purge shard %s: this node's copy is not open: %w", id, concordat.ErrUnavailable)
 	}
@@ -129,7 +129,7 @@ func (n *Node) Documents(ctx context.Context) (int, error) {
 func (n *Node) Stats() index.Stats {
 	var out index.Stats
 	for _, id := range n.layout.names() {
-		c, ok := n.Copy(id)
+		c, ok := n.hosting.get(id)
 		if !ok {
 			continue
 		}
@@ -155,7 +155,7 @@ func (n *Node) Ready() error {
 		return n.fatal
 	}
 	errs := []error{}
-	for id, h := range n.copies {
+	for id, h := range n.hosting.copies {
 		if h.copy == nil && h.err != nil {
 			errs = append(errs, fmt.Errorf("shard %s is not open: %w", id, h.err))
 		}

@@ -112,7 +112,7 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 		}
 	}()
 	for id, epoch := range in.Epochs {
-		c, ok := n.Copy(id)
+		c, ok := n.hosting.get(id)
 		if !ok {
 			return fmt.Errorf("shard %s is not open on this node: %w", id, concordat.ErrUnavailable)
 		}
@@ -198,7 +198,7 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 // dropFrozen releases the indexes of a moment.
 func (n *Node) dropFrozen(moment string) {
 	for _, id := range n.layout.names() {
-		if c, ok := n.Copy(id); ok {
+		if c, ok := n.hosting.get(id); ok {
 			_ = c.frozen.thaw(moment) // the index itself reports any problem
 		}
 	}
@@ -206,7 +206,7 @@ func (n *Node) dropFrozen(moment string) {
 
 func (n *Node) serveFrozen(w http.ResponseWriter, r *http.Request) {
 	id := concordat.ShardID(r.PathValue("shard"))
-	c, ok := n.Copy(id)
+	c, ok := n.hosting.get(id)
 	err := fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
 	if ok {
 		err = c.frozen.use(r.PathValue("moment"), func(f *index.Frozen) error { return c.sendFrozen(r.Context(), w, f) })
@@ -336,7 +336,7 @@ func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[
 // fetchFrozen fetches the index frozen at the given moment and describes its content.
 func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardSnapshot, err error) {
 	if from.ID == n.o.Node.ID {
-		c, ok := n.Copy(id)
+		c, ok := n.hosting.get(id)
 		if !ok {
 			return m, fmt.Errorf("the copy is not open: %w", concordat.ErrUnavailable)
 		}

@@ -167,7 +167,7 @@ func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardI
 	defer close(gone)
 	n.wg.Go(func() { n.cancelOnEpoch(gone, id, op.Epoch, cancel) })
 	if to.ID == n.o.Node.ID {
-		c, ok := n.Copy(id)
+		c, ok := n.hosting.get(id)
 		if !ok {
 			return 0, fmt.Errorf("shard %s is not open on this node: %w", id, concordat.ErrUnavailable)
 		}

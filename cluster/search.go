@@ -174,10 +174,13 @@ func (n *Node) Document(ctx context.Context, r concordat.Ref) (*concordat.Docume
 // Handler answers calls from other nodes of the cluster. The listener decides who can call.
 func (n *Node) Handler() http.Handler {
 	m := http.NewServeMux()
-	m.HandleFunc("POST "+peerPrefix+"-/ask", n.serveAsk)
-	m.HandleFunc("POST "+peerPrefix+"{shard}/purge", n.serveOrder((*Copy).Purge))
-	m.HandleFunc("POST "+peerPrefix+"{shard}/force", n.serveOrder(func(c *Copy, _ context.Context) error { c.Force(); return nil }))
-	m.HandleFunc("POST "+peerPrefix+"{shard}/stepdown", n.serveOrder(func(c *Copy, _ context.Context) error { c.StepDown(); return nil }))
+	m.HandleFunc("POST "+peerPrefix+"-/ask", n.hosting.serveAsk)
+	m.HandleFunc("POST "+peerPrefix+"{shard}/purge", n.hosting.serveOrder((*Copy).Purge))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/force", n.hosting.serveOrder(func(c *Copy, _ context.Context) error { c.Force(); return nil }))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/stepdown", n.hosting.serveOrder(func(c *Copy, _ context.Context) error {
+		c.StepDown()
+		return nil
+	}))
 	m.HandleFunc("POST "+peerPrefix+"-/restart", n.serveRestart)
 	m.HandleFunc("POST "+peerPrefix+"-/"+callAlive, serveAlive)
 	m.HandleFunc("POST "+peerPrefix+"-/"+callState, func(w http.ResponseWriter, _ *http.Request) {
@@ -187,7 +190,7 @@ func (n *Node) Handler() http.Handler {
 	m.HandleFunc("POST "+peerPrefix+"-/release", n.serveResume)
 	m.HandleFunc("POST "+peerPrefix+"-/drop", n.serveDrop)
 	m.HandleFunc("GET "+peerPrefix+"{shard}/still/{moment}", n.serveFrozen)
-	m.Handle("/", NodeHandler(n.Copy))
+	m.Handle("/", NodeHandler(n.hosting.get))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := r.Header.Get(clusterHeader); c != n.layout.Cluster {
 			fail(w, fmt.Errorf("this node belongs to cluster %s, but the caller belongs to cluster %q: %w", n.layout.Cluster, c, concordat.ErrRefused))

@@ -44,8 +44,8 @@ type CopyState struct {
 func (n *Node) State() NodeState {
 	out := NodeState{Node: n.o.Node.ID, Time: time.Now().UTC(), Free: freeOn(n.o.Dir), Online: n.o.Session.Online()}
 	n.mu.Lock()
-	hs := make(map[concordat.ShardID]hosted, len(n.copies))
-	for id, h := range n.copies {
+	hs := make(map[concordat.ShardID]hosted, len(n.hosting.copies))
+	for id, h := range n.hosting.copies {
 		hs[id] = hosted{copy: h.copy, err: h.err} // run can close and reopen the copy after this
 	}
 	out.Reached = n.reached
