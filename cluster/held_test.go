@@ -264,8 +264,8 @@ func TestSnapshotAbandoned(t *testing.T) {
 // TestMomentDropped: an index that was kept for a backup is released when the backup no longer needs it, and no other one is.
 func TestMomentDropped(t *testing.T) {
 	c := lone(t, "d").copy
-	n := &Node{layout: Layout{Shards: 1}}
-	n.hosting = hosting{mu: &n.mu, copies: map[concordat.ShardID]*hosted{"00": {copy: c}}}
+	var mu sync.Mutex
+	p := &pauses{layout: &Layout{Shards: 1}, mu: &mu, hosting: &hosting{mu: &mu, copies: map[concordat.ShardID]*hosted{"00": {copy: c}}}}
 	st, err := c.Status()
 	if err == nil {
 		err = c.freeze("kept", st.Shard.Epoch)
@@ -283,7 +283,7 @@ func TestMomentDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := httptest.NewRecorder()
-		n.serveDrop(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", &b))
+		p.serveDrop(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", &b))
 		if _, err := c.frozen.of("kept"); w.Code != x.code || (err != nil) != x.dropped || strings.Contains(w.Body.String(), "%!") {
 			t.Errorf("moment %q: code %d, %q, dropped: %v", x.moment, w.Code, w.Body, err)
 		}

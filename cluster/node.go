@@ -72,11 +72,11 @@ type Node struct {
 	wg     sync.WaitGroup
 
 	hosting hosting
+	pauses  pauses
 
-	mu        sync.Mutex                   // protects hosting.copies and the following fields
+	mu        sync.Mutex                   // protects hosting.copies, pauses.now and the following fields
 	written   map[concordat.ShardID]uint64 // newest record written by this node, which its readers must see
 	announced coord.Incarnation            // incarnation announced
-	pause     *writePause                  // snapshot in progress
 	fatal     error
 	reached   time.Time // when the coordinator last confirmed the session; updated about once per second
 
@@ -116,6 +116,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.doubts = doubts{fan: n.fan, peers: n.peers, ask: &n.ask, log: n.log, ctx: n.ctx, wg: &n.wg}
 	n.hosting = hosting{o: &n.o, log: n.log, fan: n.fan, peers: n.peers, ctx: n.ctx, changed: n.changed, mu: &n.mu,
 		copies: map[concordat.ShardID]*hosted{}}
+	n.pauses = pauses{hosting: &n.hosting, layout: &n.layout, mu: &n.mu}
 	n.wg.Go(n.runViews)
 	n.wg.Go(n.run)
 	return n, nil

@@ -186,10 +186,10 @@ func (n *Node) Handler() http.Handler {
 	m.HandleFunc("POST "+peerPrefix+"-/"+callState, func(w http.ResponseWriter, _ *http.Request) {
 		_ = gob.NewEncoder(w).Encode(n.State()) // a caller that went away misses nothing
 	})
-	m.HandleFunc("POST "+peerPrefix+"-/hold", n.servePause)
-	m.HandleFunc("POST "+peerPrefix+"-/release", n.serveResume)
-	m.HandleFunc("POST "+peerPrefix+"-/drop", n.serveDrop)
-	m.HandleFunc("GET "+peerPrefix+"{shard}/still/{moment}", n.serveFrozen)
+	m.HandleFunc("POST "+peerPrefix+"-/hold", n.pauses.servePause)
+	m.HandleFunc("POST "+peerPrefix+"-/release", n.pauses.serveResume)
+	m.HandleFunc("POST "+peerPrefix+"-/drop", n.pauses.serveDrop)
+	m.HandleFunc("GET "+peerPrefix+"{shard}/still/{moment}", n.pauses.serveFrozen)
 	m.Handle("/", NodeHandler(n.hosting.get))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := r.Header.Get(clusterHeader); c != n.layout.Cluster {
