@@ -71,8 +71,8 @@ func webSettings(o *instance.Instance) []settings.Setting {
 			Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}}
 		if k, ok := keys[r.Key]; ok {
 			one.Kind, one.Doc, one.Words, one.Least, one.Most = k.Type, k.Doc, k.Words, k.Least, k.Most
-			one.Live = r.Live || k.Alone && !o.Clustered()
-			one.Changeable = one.Live && r.Origin.Env == "" && o.Flags[r.Key] == "" && !o.Clustered()
+			one.Live = r.Live || k.Alone && !o.Config.Clustered()
+			one.Changeable = one.Live && r.Origin.Env == "" && o.Flags[r.Key] == "" && !o.Config.Clustered()
 		}
 		out = append(out, one)
 	}
@@ -195,7 +195,7 @@ func (s *Daemon) diskFits() admin.HealthPart {
 
 // auditFits compares the end of the audit with the signed end. An administrator can record the hash of the signed end elsewhere.
 func (s *Daemon) auditFits(ctx context.Context) admin.HealthPart {
-	end, kept, err := s.o.AuditEnds(ctx)
+	end, kept, err := instance.AuditEnds(ctx, s.o.Dir, s.o.Store)
 	switch {
 	case errors.Is(err, concordat.ErrCorrupt):
 		return admin.Told("audit", false, "health.audit.missing", end.Seq, kept.Seq)

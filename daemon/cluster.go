@@ -20,7 +20,7 @@ import (
 
 // nodesOf returns a description of the site's machines for the cluster page. It returns nil for a site of one machine.
 func nodesOf(o *instance.Instance) admin.Nodes {
-	if !o.Clustered() {
+	if !o.Config.Clustered() {
 		return nil
 	}
 	return nodes{o}
@@ -33,7 +33,7 @@ type nodes struct{ o *instance.Instance }
 func (n nodes) Cluster(ctx context.Context) (c admin.Cluster, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	s, err := n.o.Coordinator(ctx, "")
+	s, err := instance.Observe(ctx, n.o.Config)
 	if err != nil {
 		return c, err
 	}

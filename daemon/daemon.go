@@ -232,7 +232,7 @@ func (s *Daemon) keepAuditHead(ctx context.Context) error {
 	tick := time.NewTicker(headEvery)
 	defer tick.Stop()
 	for {
-		if err := s.o.KeepAuditHead(ctx); err != nil && ctx.Err() == nil {
+		if err := instance.KeepAuditHead(ctx, s.o.Dir, s.o.Store); err != nil && ctx.Err() == nil {
 			s.log.Error("audit head", "error", err)
 		}
 		select {

@@ -31,7 +31,8 @@ func (j joining) parts() *partnerpages.Joining {
 }
 
 func (j joining) Standing(ctx context.Context) (partnerpages.Standing, error) {
-	out := partnerpages.Standing{Listen: j.s.o.Now().Federation.Listen, Clustered: j.s.o.Clustered(), Listens: j.s.Partners.Load() != nil}
+	out := partnerpages.Standing{Listen: j.s.o.Now().Federation.Listen, Clustered: j.s.o.Config.Clustered(),
+		Listens: j.s.Partners.Load() != nil}
 	k, err := j.s.o.Keys(ctx)
 	if err != nil || !k.Made {
 		return out, err
@@ -80,7 +81,7 @@ func (j joining) SetAddress(ctx context.Context, by, address, listen string) err
 	}
 	var l net.Listener
 	if j.s.Partners.Load() == nil {
-		if j.s.o.Clustered() {
+		if j.s.o.Config.Clustered() {
 			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen on each machine, and restart each machine's server")}
 		}
 		if l, err = listenAt(listen); err != nil {
@@ -174,7 +175,7 @@ func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) 
 	if err != nil {
 		return err
 	}
-	if err := s.o.SetListen(listen); err != nil {
+	if err := instance.SetListen(s.o.Dir, listen); err != nil {
 		return errors.Join(&partners.RefusedError{Reason: partners.RefusedSettings, Err: err}, p.Close())
 	}
 	now := *s.o.Now()

@@ -29,7 +29,7 @@ const (
 
 // asLeader runs f while this process leads the task, until ctx ends; on a site of one machine the process always leads.
 func (s *Daemon) asLeader(ctx context.Context, task string, f func(context.Context) error) error {
-	if !s.o.Clustered() {
+	if !s.o.Config.Clustered() {
 		return f(ctx)
 	}
 	worker := s.o.Worker()
@@ -95,7 +95,7 @@ func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(cont
 
 // resign gives up the tasks that this process leads, so that others can take them over immediately.
 func (s *Daemon) resign() error {
-	if !s.o.Clustered() {
+	if !s.o.Config.Clustered() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), instance.StatusTime)
@@ -145,7 +145,7 @@ func (s *Daemon) keepSite(ctx context.Context) error {
 
 // tidy removes copies that only this machine has, because the leader of the maintenance task cannot reach them.
 func (s *Daemon) tidy(ctx context.Context, e *retain.Eraser) error {
-	if !s.o.Clustered() {
+	if !s.o.Config.Clustered() {
 		return nil
 	}
 	tick := time.NewTicker(sweepEvery)

@@ -249,7 +249,7 @@ func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) 
 	c := m.s.o.Now().Meaning
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := settings.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Clustered(),
+	out := settings.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Config.Clustered(),
 		Index: settings.MeaningIndex{On: m.s.o.Profiler.Meaning(), Documents: stats.Documents, Lacking: stats.Documents - stats.Meant,
 			Making: m.making, Problem: m.unmade}}
 	if m.making {

@@ -128,7 +128,7 @@ func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus
 		}
 		gauge(metricOldest, waited)
 	}
-	if made, err := c.s.o.LastBackup(ctx); err == nil && !made.IsZero() {
+	if made, err := instance.LastBackup(ctx, c.s.o.Store); err == nil && !made.IsZero() {
 		gauge(metricBackup, float64(made.Unix()))
 	}
 	if p := c.s.Partners.Load(); p != nil {

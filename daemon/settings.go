@@ -23,7 +23,7 @@ import (
 func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 	was := s.o.Now().Site.Title
 	before := s.o.Now().Meaning
-	live := s.o.Now().WithLive(next, !s.o.Clustered())
+	live := s.o.Now().WithLive(next, !s.o.Config.Clustered())
 	for _, c := range config.Diff(s.o.Now(), live) {
 		s.log.Info("setting changed", "key", c.Key, "value", c.New)
 	}
@@ -57,14 +57,14 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 			if c.Version == s.o.Central.Load() {
 				continue
 			}
-			next, parsed, err := s.o.TakeCentral(c)
+			next, parsed, err := instance.TakeCentral(s.o.Dir, c)
 			if err != nil {
 				s.log.Error("settings of the cluster rejected: this node keeps the previous ones", "version", c.Version, "error", err)
 				continue
 			}
 			s.use(ctx, next)
 			s.o.Central.Store(c.Version)
-			if err := s.o.ApplyPolicies(ctx, c.Version, parsed); err != nil && ctx.Err() == nil {
+			if err := instance.ApplyPolicies(ctx, s.o.Store, c.Version, parsed); err != nil && ctx.Err() == nil {
 				s.log.Error("policies of the cluster", "version", c.Version, "error", err)
 			}
 			s.log.Info("settings of the cluster", "version", c.Version)

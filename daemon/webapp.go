@@ -49,7 +49,7 @@ func checksAtATime() int { return max(1, min(4, runtime.GOMAXPROCS(0)/2)) }
 func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	o := s.o
 	d := &WebApp{reader: instance.NewReader(instance.Extraction(o.Config), 0)}
-	files := o.Originals()
+	files := instance.Originals(o.Dir, o.Config, o.Store)
 	if err := o.ForgetUploads(context.Background(), files); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+
+	"concordat/store"
 )
 
 // JSONLine returns v as JSON without white space and without HTML escapes.
@@ -19,11 +21,11 @@ func JSONLine(v any) (json.RawMessage, error) {
 const Administrator = "administrator"
 
 // Audit records an administrator's action on this machine.
-func (o *Instance) Audit(ctx context.Context, action string, detail map[string]any) error {
+func Audit(ctx context.Context, db *store.DB, action string, detail map[string]any) error {
 	b, err := JSONLine(detail)
 	if err != nil {
 		return err
 	}
-	_, err = o.Store.Audit.AppendAudit(ctx, Administrator, action, b)
+	_, err = db.Audit.AppendAudit(ctx, Administrator, action, b)
 	return err
 }

@@ -48,8 +48,8 @@ func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.
 
 // KeptHead returns the audit head that the site last signed and stored outside the store; ok is false if there is none. If no card of the
 // site verifies the head, it fails with concordat.ErrCorrupt.
-func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
-	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
+func KeptHead(ctx context.Context, dir string, db *store.DB) (head store.AuditHead, ok bool, err error) {
+	b, err := ReadBounded(filepath.Join(dir, AuditHeadName), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
 		return head, false, nil
 	}
@@ -60,7 +60,7 @@ func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool,
 	if err := json.Unmarshal(b, &line); err != nil {
 		return head, false, fmt.Errorf("%s: %w: %w", AuditHeadName, concordat.ErrCorrupt, err)
 	}
-	head, err = checkedHead(ctx, o.Store, line.Head)
+	head, err = checkedHead(ctx, db, line.Head)
 	if err != nil {
 		return head, false, fmt.Errorf("%s: %w", AuditHeadName, err)
 	}
@@ -87,11 +87,11 @@ func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditH
 
 // AuditEnds compares the last entry of the audit with the kept head. If entries at the end are missing or different, it fails with
 // concordat.ErrCorrupt.
-func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, err error) {
-	if end, err = o.Store.Audit.AuditHead(ctx); err != nil {
+func AuditEnds(ctx context.Context, dir string, db *store.DB) (end, kept store.AuditHead, err error) {
+	if end, err = db.Audit.AuditHead(ctx); err != nil {
 		return end, kept, err
 	}
-	kept, ok, err := o.KeptHead(ctx)
+	kept, ok, err := KeptHead(ctx, dir, db)
 	if err != nil || !ok {
 		return end, kept, err
 	}
@@ -102,7 +102,7 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 	if kept.Seq == 0 {
 		return end, kept, nil
 	}
-	es, err := o.Store.Audit.Audit(ctx, kept.Seq-1, 1)
+	es, err := db.Audit.Audit(ctx, kept.Seq-1, 1)
 	if err == nil && (len(es) == 0 || es[0].Hash != kept.Hash) {
 		err = fmt.Errorf("%w: audit entry %d differs from the entry that this site signed", concordat.ErrCorrupt, kept.Seq)
 	}
@@ -111,15 +111,15 @@ func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, er
 
 // If the audit has grown, KeepAuditHead signs its head and stores it outside the store. It fails like AuditEnds, without changing the
 // kept head. A site without a usable keystore keeps no head.
-func (o *Instance) KeepAuditHead(ctx context.Context) error {
-	if o.Store == nil {
+func KeepAuditHead(ctx context.Context, dir string, db *store.DB) error {
+	if db == nil {
 		return nil
 	}
-	end, kept, err := o.AuditEnds(ctx)
+	end, kept, err := AuditEnds(ctx, dir, db)
 	if err != nil || end == kept {
 		return err
 	}
-	id, err := SigningIdentity(o.Dir, nil)
+	id, err := SigningIdentity(dir, nil)
 	if err != nil || id == nil {
 		return err
 	}
@@ -131,5 +131,5 @@ func (o *Instance) KeepAuditHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return keyfile.Replace(filepath.Join(o.Dir, AuditHeadName), append(b, '\n'))
+	return keyfile.Replace(filepath.Join(dir, AuditHeadName), append(b, '\n'))
 }

@@ -22,8 +22,8 @@ func TestAuditHead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(o.KeepAuditHead(ctx))
-	if _, ok, err := o.KeptHead(ctx); err != nil || ok {
+	must(instance.KeepAuditHead(ctx, o.Dir, o.Store))
+	if _, ok, err := instance.KeptHead(ctx, o.Dir, o.Store); err != nil || ok {
 		t.Errorf("a site without keys: kept %v, error %v", ok, err)
 	}
 	_, err := o.EnsureKeys(ctx)
@@ -33,32 +33,32 @@ func TestAuditHead(t *testing.T) {
 	must(err)
 
 	o = open(t, dir, instance.StoreOnly)
-	must(o.Audit(ctx, "something happened", nil))
-	must(o.KeepAuditHead(ctx))
-	end, kept, err := o.AuditEnds(ctx)
+	must(instance.Audit(ctx, o.Store, "something happened", nil))
+	must(instance.KeepAuditHead(ctx, o.Dir, o.Store))
+	end, kept, err := instance.AuditEnds(ctx, o.Dir, o.Store)
 	if err != nil || end != kept || kept.Seq == 0 {
 		t.Errorf("the end is %v, kept is %v, error %v", end, kept, err)
 	}
-	must(o.Audit(ctx, "something else happened", nil))
-	if _, _, err := o.AuditEnds(ctx); err != nil {
+	must(instance.Audit(ctx, o.Store, "something else happened", nil))
+	if _, _, err := instance.AuditEnds(ctx, o.Dir, o.Store); err != nil {
 		t.Errorf("an audit that has gone on: %v", err)
 	}
-	must(o.KeepAuditHead(ctx))
+	must(instance.KeepAuditHead(ctx, o.Dir, o.Store))
 	must(o.Close())
 
 	// Remove the last entries, here by restoring an older copy of the store.
 	must(os.WriteFile(filepath.Join(dir, instance.StoreName), earlier, 0o600))
 	o = open(t, dir, instance.StoreOnly)
 	for range 2 {
-		if err := o.KeepAuditHead(ctx); !errors.Is(err, concordat.ErrCorrupt) {
+		if err := instance.KeepAuditHead(ctx, o.Dir, o.Store); !errors.Is(err, concordat.ErrCorrupt) {
 			t.Errorf("entries are missing at the end: error %v, want ErrCorrupt", err)
 		}
 	}
 	// Different entries in their place do not hide this.
 	for range 5 {
-		must(o.Audit(ctx, "nothing happened", nil))
+		must(instance.Audit(ctx, o.Store, "nothing happened", nil))
 	}
-	if err := o.KeepAuditHead(ctx); !errors.Is(err, concordat.ErrCorrupt) {
+	if err := instance.KeepAuditHead(ctx, o.Dir, o.Store); !errors.Is(err, concordat.ErrCorrupt) {
 		t.Errorf("other entries at the end: error %v, want ErrCorrupt", err)
 	}
 	must(o.Close())
@@ -70,7 +70,7 @@ func TestAuditHead(t *testing.T) {
 	head, err := os.ReadFile(filepath.Join(dir, instance.AuditHeadName))
 	must(err)
 	must(os.WriteFile(filepath.Join(other.Dir, instance.AuditHeadName), head, 0o600))
-	if _, _, err := other.KeptHead(ctx); !errors.Is(err, concordat.ErrCorrupt) {
+	if _, _, err := instance.KeptHead(ctx, other.Dir, other.Store); !errors.Is(err, concordat.ErrCorrupt) {
 		t.Errorf("a head that another site signed: error %v, want ErrCorrupt", err)
 	}
 }

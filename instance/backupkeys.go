@@ -40,9 +40,9 @@ type backupKeys struct {
 // BackupEncryption returns the encryption for a backup, for the given recipients, if any, otherwise with the given passphrase, or by
 // default with the previous one. replaced reports whether the given passphrase replaces an earlier one. Without any of these, it fails
 // with ErrNoBackupKey.
-func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
+func BackupEncryption(ctx context.Context, db *store.DB, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
 	err error) {
-	keys, err := readBackupKeys(ctx, o.Store)
+	keys, err := readBackupKeys(ctx, db)
 	if err != nil {
 		return e, false, err
 	}
@@ -81,7 +81,7 @@ func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase
 	if err != nil {
 		return e, false, err
 	}
-	return e, replaced, o.Store.SetSetting(ctx, backupEncryption, string(text))
+	return e, replaced, db.SetSetting(ctx, backupEncryption, string(text))
 }
 
 // take creates a new identity unless the passphrase opens the existing one.

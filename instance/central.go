@@ -49,12 +49,12 @@ func centralAt(dir string) (config.Central, error) {
 
 // TakeCentral applies a version of the settings for all nodes to this node's configuration, and stores that version. If the settings are
 // unusable, it changes nothing.
-func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings, error) {
+func TakeCentral(dir string, c coord.Config) (*config.Config, CentralSettings, error) {
 	s, err := ParseCentral(c)
 	if err != nil {
 		return nil, s, err
 	}
-	next, err := config.LoadCentral(filepath.Join(o.Dir, ConfigName), config.Central{Version: c.Version, Keys: s.Keys}, os.LookupEnv)
+	next, err := config.LoadCentral(filepath.Join(dir, ConfigName), config.Central{Version: c.Version, Keys: s.Keys}, os.LookupEnv)
 	if err != nil || c.Version == 0 {
 		return next, s, err
 	}
@@ -62,7 +62,7 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 	if err != nil {
 		return nil, s, err
 	}
-	return next, s, keyfile.Replace(filepath.Join(o.Dir, ClusterName, centralName), b)
+	return next, s, keyfile.Replace(filepath.Join(dir, ClusterName, centralName), b)
 }
 
 // firstSettings applies the settings before any part of the node starts, so that no setting waits for a restart.
@@ -75,13 +75,13 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 		if !ok {
 			return fmt.Errorf("cluster settings: %w", concordat.ErrUnavailable)
 		}
-		next, s, err := o.TakeCentral(c)
+		next, s, err := TakeCentral(o.Dir, c)
 		if err != nil {
 			return fmt.Errorf("cluster settings: %w", err)
 		}
 		o.Config = next
 		o.Central.Store(c.Version)
-		return o.ApplyPolicies(ctx, c.Version, s)
+		return ApplyPolicies(ctx, o.Store, c.Version, s)
 	case <-ctx.Done():
 		return fmt.Errorf("cluster settings: %w: %w", concordat.ErrUnavailable, ctx.Err())
 	}
@@ -89,11 +89,11 @@ func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 
 // ApplyPolicies sets the policies in the settings, creates missing libraries, and releases libraries that are no longer in the settings.
 // Several nodes can call it at the same time, because an older version never overrides a newer one.
-func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
+func ApplyPolicies(ctx context.Context, db *store.DB, version int64, s CentralSettings) error {
 	if version == 0 {
 		return nil
 	}
-	libraries, err := o.Store.Catalogue.Libraries(ctx)
+	libraries, err := db.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 		have[l.ID] = l
 		if _, named := s.Libraries[l.ID]; !named && l.Policy.Central > 0 && l.Policy.Central < version {
 			l.Policy.Central = 0
-			errs = append(errs, o.Store.Catalogue.UpdateLibrary(ctx, l))
+			errs = append(errs, db.Catalogue.UpdateLibrary(ctx, l))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Libraries)) {
@@ -111,7 +111,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 		p.Central = version
 		l, ok := have[id]
 		if !ok {
-			err := o.Store.Catalogue.CreateLibrary(ctx, store.Library{ID: id, Title: string(id), Policy: p, Created: time.Now()})
+			err := db.Catalogue.CreateLibrary(ctx, store.Library{ID: id, Title: string(id), Policy: p, Created: time.Now()})
 			if !errors.Is(err, concordat.ErrExists) {
 				errs = append(errs, err)
 			}
@@ -121,7 +121,7 @@ func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSe
 			continue
 		}
 		l.Policy = p
-		if err := o.Store.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // superseded by a later version
+		if err := db.Catalogue.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // superseded by a later version
 			errs = append(errs, err)
 		}
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 // Template returns the named section template from the configuration or the built-in ones.
-func (o *Instance) Template(name string) (*segment.Template, error) {
+func Template(c *config.Config, name string) (*segment.Template, error) {
 	if name == "" {
 		return nil, nil
 	}
-	all := Templates(o.Now())
+	all := Templates(c)
 	if t, ok := all[name]; ok {
 		return t, nil
 	}
@@ -39,7 +39,7 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 		return nil, nil
 	}
 	if wanted != "" {
-		return o.Template(wanted)
+		return Template(o.Now(), wanted)
 	}
 	common := ""
 	for i, id := range libraries {
@@ -93,8 +93,8 @@ func Templates(c *config.Config) map[string]*segment.Template {
 }
 
 // Language returns the language of a report, from the flag or the configuration.
-func (o *Instance) Language(flag string) (report.Language, error) {
-	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
+func Language(c *config.Config, flag string) (report.Language, error) {
+	l, err := report.ParseLanguage(cmp.Or(flag, c.Report.Language))
 	if err != nil {
 		return "", Usagef("unknown language %s for --language; want %s", flag, strings.Join(language.Short(), " or "))
 	}

@@ -12,7 +12,7 @@ import (
 func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog.Logger) *retain.Eraser {
 	return retain.New(o.Site, retain.Options{
 		Store:        o.Store,
-		Areas:        []retain.Area{o.Originals(), o.BatchFolders()},
+		Areas:        []retain.Area{Originals(o.Dir, o.Config, o.Store), o.BatchFolders()},
 		Batches:      o.BatchFolders(),
 		Remains:      o.ClearRemains,
 		Cited:        func() retain.CitedPolicy { return retain.CitedPolicy(o.Config.Retention.Cited) },

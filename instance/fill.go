@@ -22,14 +22,14 @@ import (
 )
 
 // OneMachine returns the index folder of a site with one machine.
-func (o *Instance) OneMachine() string { return filepath.Join(o.Dir, IndexName, "00") }
+func OneMachine(dir string) string { return filepath.Join(dir, IndexName, "00") }
 
 // fillBatch is the number of documents moved to the shards at once.
 const fillBatch = 100
 
 // fillCluster moves the documents of a one-machine index to the shards, if there is such an index.
 func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
-	dir := o.OneMachine()
+	dir := OneMachine(o.Dir)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -176,14 +176,14 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	}
 	switch {
 	case w < WithIndex || o.Remote != nil:
-	case o.Clustered() && w == Serve:
+	case o.Config.Clustered() && w == Serve:
 		if err := o.openNode(ctx); err != nil {
 			return err
 		}
 		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 			return err
 		}
-	case o.Clustered():
+	case o.Config.Clustered():
 		return Usagef("this machine is a cluster node, but its server is not running: start the server with concordat serve")
 	case HoldsShards(o.Dir):
 		return Usagef("the index was restored from a backup of a cluster: recreate the cluster with concordat cluster init, then start concordat serve")
@@ -202,7 +202,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 			return err
 		}
 	}
-	options.Index, options.Shared = o.Index, o.Clustered()
+	options.Index, options.Shared = o.Index, o.Config.Clustered()
 	o.Answers = answer.New(answer.Options{ID: options.ID, Index: o.Index, Store: o.Store, Shared: options.Shared,
 		Meaning: o.Profiler.Meaning,
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {

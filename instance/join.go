@@ -7,21 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"concordat/instance/config"
 )
 
 // filesToJoin returns the files that another machine of this site needs: the configuration, the files that it references, and the keys.
 // The keystore itself is in the store.
-func (o *Instance) filesToJoin() (map[string][]byte, error) {
-	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))
+func filesToJoin(dir string, c *config.Config) (map[string][]byte, error) {
+	conf, err := os.ReadFile(filepath.Join(dir, ConfigName))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]byte{ConfigName: conf}
-	if _, err := LTIKeys(o.Dir); err != nil { // every site has keys, even if no platform is registered yet
+	if _, err := LTIKeys(dir); err != nil { // every site has keys, even if no platform is registered yet
 		return nil, err
 	}
 	for _, name := range []string{IndexKeyName, KeyFileName, LTIKeyName} {
-		b, err := os.ReadFile(filepath.Join(o.Dir, name))
+		b, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -30,11 +32,11 @@ func (o *Instance) filesToJoin() (map[string][]byte, error) {
 		}
 		out[name] = b
 	}
-	named := FilesOfCoordinator(o.Config.Cluster.Coordinator)
-	for _, f := range o.Config.Files() {
+	named := FilesOfCoordinator(c.Cluster.Coordinator)
+	for _, f := range c.Files() {
 		named[f.Name] = f.Path
 		if f.Key == "store.password_file" && !filepath.IsAbs(f.Path) {
-			named[f.Name] = filepath.Join(o.Dir, f.Path)
+			named[f.Name] = filepath.Join(dir, f.Path)
 		}
 	}
 	for name, path := range named {

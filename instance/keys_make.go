@@ -70,7 +70,7 @@ func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
 	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	if o.Clustered() {
+	if o.Config.Clustered() {
 		return false, nil
 	}
 	if _, err := o.Store.Setting(ctx, keysMadeSetting); !errors.Is(err, concordat.ErrNotFound) {
@@ -101,7 +101,7 @@ func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.
 	if err := o.SyncKeystore(ctx); err != nil {
 		return nil, err
 	}
-	if err := o.Audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
+	if err := Audit(ctx, o.Store, "keys made", map[string]any{"site": id.Site()}); err != nil {
 		return nil, err
 	}
 	if err := o.Store.SetSetting(ctx, keysMadeSetting, id.Site().String()); err != nil {
@@ -111,7 +111,7 @@ func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.
 	if err != nil {
 		return nil, err
 	}
-	return id, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
+	return id, Audit(ctx, o.Store, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
 }
 
 // ResumeKeys restores a site whose keystore is lost or cannot be opened. It uses the exported root key to make working keys, and a card
@@ -165,7 +165,7 @@ func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Se
 	if err := k.share(ctx); err != nil {
 		return nil, aside, err
 	}
-	if err := o.Audit(ctx, "keys made again", map[string]any{"site": id.Site()}); err != nil {
+	if err := Audit(ctx, o.Store, "keys made again", map[string]any{"site": id.Site()}); err != nil {
 		return nil, aside, err
 	}
 	if err := o.Store.SetSetting(ctx, keysMadeSetting, id.Site().String()); err != nil {
@@ -195,7 +195,7 @@ func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile str
 			return nil, err
 		}
 	}
-	return id, o.Audit(ctx, "keystore locked anew", map[string]any{"passphrase": keyFile == ""})
+	return id, Audit(ctx, o.Store, "keystore locked anew", map[string]any{"passphrase": keyFile == ""})
 }
 
 func absolute(path string) string {

@@ -21,7 +21,7 @@ import (
 
 // SharedKeys returns the store in which the site's nodes share the keystore, or nil for a site with one machine.
 func (o *Instance) SharedKeys() *store.DB {
-	if !o.Clustered() {
+	if !o.Config.Clustered() {
 		return nil
 	}
 	return o.Store

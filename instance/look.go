@@ -66,8 +66,7 @@ type ClusterState struct {
 // LookAtCluster requests the state of the cluster from the coordinator of the site in dir and, in parallel, from the live nodes. It needs
 // neither the store nor a serving process.
 func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.Duration) (out *ClusterState, err error) {
-	o := &Instance{Dir: dir, Config: c}
-	session, err := o.Coordinator(ctx, "")
+	session, err := Observe(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func LookAtCluster(ctx context.Context, dir string, c *config.Config, ask time.D
 		return nil, fmt.Errorf("coordinator: %w", err)
 	}
 	out = &ClusterState{View: w.Seen, Silent: map[string]string{}}
-	t, err := o.Trust()
+	t, err := Trust(dir, c)
 	if err != nil {
 		return out, err
 	}

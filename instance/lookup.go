@@ -12,8 +12,8 @@ import (
 )
 
 // Membership returns the store's record of a federation, or a usage error for an unknown one.
-func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
-	ms, err := o.Store.Partners.Memberships(ctx)
+func Membership(ctx context.Context, db *store.DB, f string) (store.Membership, error) {
+	ms, err := db.Partners.Memberships(ctx)
 	if err != nil {
 		return store.Membership{}, err
 	}
@@ -36,12 +36,12 @@ func Members(m store.Membership) []concordat.SiteID {
 }
 
 // Library returns the named library; for an unknown name, it returns a usage error that lists the existing libraries.
-func (o *Instance) Library(ctx context.Context, name string) (store.Library, error) {
-	l, err := o.Store.Catalogue.Library(ctx, concordat.LibraryID(name))
+func Library(ctx context.Context, db *store.DB, name string) (store.Library, error) {
+	l, err := db.Catalogue.Library(ctx, concordat.LibraryID(name))
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return l, err
 	}
-	all, err := o.Store.Catalogue.Libraries(ctx)
+	all, err := db.Catalogue.Libraries(ctx)
 	if err != nil {
 		return l, err
 	}
@@ -56,12 +56,12 @@ func (o *Instance) Library(ctx context.Context, name string) (store.Library, err
 }
 
 // Partner returns a partner by its identity in any form, or by its name on this site.
-func (o *Instance) Partner(ctx context.Context, text string) (store.Partner, error) {
+func Partner(ctx context.Context, db *store.DB, text string) (store.Partner, error) {
 	site := concordat.SiteID(text)
 	if id, err := crypto.ParseSiteID(text); err == nil {
 		site = PartnerName(id)
 	}
-	p, err := o.Store.Partners.Partner(ctx, site)
+	p, err := db.Partners.Partner(ctx, site)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return p, Usagef("unknown partner %s; list partners with concordat peer list", text)
 	}

@@ -9,21 +9,22 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/index"
+	"concordat/profile"
 	"concordat/store"
 )
 
 // CellsMade describes how this process indexes documents by meaning, in the form of coord.Node.
-func (o *Instance) CellsMade() string {
-	if d := o.Profiler.CellsDigest(); d != "" {
+func CellsMade(by *profile.Profiler) string {
+	if d := by.CellsDigest(); d != "" {
 		return d
 	}
 	return coord.MeaningOff
 }
 
 // meant returns what the index should contain about the meaning of a library's documents.
-func (o *Instance) meant(l *store.Library) index.Meant {
+func meant(by *profile.Profiler, l *store.Library) index.Meant {
 	switch {
-	case !o.Profiler.Meaning():
+	case !by.Meaning():
 		return index.MeantUnknown
 	case l.Policy.Meaning == store.MeaningOff:
 		return index.MeantNone
@@ -38,7 +39,7 @@ func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.
 	if !ok {
 		return nil, fmt.Errorf("this kind of index cannot recompute documents: %w", concordat.ErrInvalid)
 	}
-	return x.Unfit(ctx, o.CellsMade(), index.UnfitQuery{Library: l.ID, Want: o.meant(l), After: after, Limit: limit})
+	return x.Unfit(ctx, CellsMade(o.Profiler), index.UnfitQuery{Library: l.ID, Want: meant(o.Profiler, l), After: after, Limit: limit})
 }
 
 // AllUnfit counts the documents that Unfit returns, over all libraries.

@@ -21,6 +21,7 @@ import (
 	"concordat/cluster/local"
 	"concordat/cluster/zk"
 	"concordat/index"
+	"concordat/instance/config"
 	"concordat/site/compare"
 )
 
@@ -36,40 +37,36 @@ const (
 	nodeIdleTime   = 2 * time.Minute
 )
 
-// Coordinator begins a session with the coordinator at the address; if node is empty, the session only observes.
-func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
-	session, _, err := dial(ctx, o, node, false)
+// Observe begins a session with the coordinator that only observes.
+func Observe(ctx context.Context, c *config.Config) (coord.Session, error) {
+	session, _, err := dial(ctx, c, zk.Options{})
 	return session, err
 }
 
-// FoundingCoordinator is like Coordinator for a session that observes, but the session can create the site's cluster there. end ends it.
-func (o *Instance) FoundingCoordinator(ctx context.Context) (f coord.Founder, end func() error, err error) {
-	session, f, err := dial(ctx, o, "", true)
+// Found is like Observe, but the session can create the site's cluster, for indexes with the scheme. end ends it.
+func Found(ctx context.Context, c *config.Config, scheme concordat.Scheme) (f coord.Founder, end func() error, err error) {
+	session, f, err := dial(ctx, c, zk.Options{Scheme: string(scheme), Found: true})
 	if err != nil {
 		return nil, nil, err
 	}
 	return f, session.Close, nil
 }
 
-// dial begins a session, and returns it for a node and for the founder of a cluster. found allows it to create the site's root.
-func dial(ctx context.Context, o *Instance, node coord.NodeID, found bool) (coord.Session, coord.Founder, error) {
-	address := o.Config.Cluster.Coordinator
+// dial begins a session with the coordinator at the configured address, and returns it for a node and for the founder of a cluster. Of
+// as, it uses the node with its scheme and identity file, and whether the session can create the site's root. An observer has no scheme,
+// since it might be about to change it.
+func dial(ctx context.Context, c *config.Config, as zk.Options) (coord.Session, coord.Founder, error) {
+	address := c.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
 	case "http":
-		s, err := local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(node, "operator"))
+		s, err := local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(as.Node, "operator"))
 		return s, s, err
 	case "zk":
 		options, err := ZookeeperAddress(address)
 		if err != nil {
 			return nil, nil, err
 		}
-		options.Site, options.Node, options.Found = o.Config.Site.ID, node, found
-		if node != "" || found { // an observer might be about to change the scheme
-			options.Scheme = string(o.Profiler.Scheme())
-		}
-		if node != "" {
-			options.Identity = filepath.Join(o.Dir, ClusterName, "zookeeper.json")
-		}
+		options.Site, options.Node, options.Scheme, options.Identity, options.Found = c.Site.ID, as.Node, as.Scheme, as.Identity, as.Found
 		s, err := zk.Open(ctx, options)
 		return s, s, err
 	}
@@ -105,17 +102,14 @@ func ZookeeperAddress(address string) (o zk.Options, err error) {
 	return o, nil
 }
 
-// Clustered reports whether the site has several machines.
-func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" }
-
 // Trust returns the certificates of this node. It fails with a UsageError if the machine does not belong to a cluster.
-func (o *Instance) Trust() (*cluster.Trust, error) {
-	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
+func Trust(dir string, c *config.Config) (*cluster.Trust, error) {
+	t, err := cluster.LoadTrust(filepath.Join(dir, ClusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil, Usagef("this machine is not part of a cluster: create a cluster with concordat cluster init, or join one with concordat cluster join: %w", err)
 	}
-	if err == nil && string(t.Node) != o.Config.Cluster.Node {
-		err = Usagef("cluster.node is %q, but the certificate of this machine is for node %q", o.Config.Cluster.Node, t.Node)
+	if err == nil && string(t.Node) != c.Cluster.Node {
+		err = Usagef("cluster.node is %q, but the certificate of this machine is for node %q", c.Cluster.Node, t.Node)
 	}
 	return t, err
 }
@@ -123,7 +117,7 @@ func (o *Instance) Trust() (*cluster.Trust, error) {
 // openNode makes this machine join its running cluster.
 func (o *Instance) openNode(ctx context.Context) error {
 	c := o.Config.Cluster
-	t, err := o.Trust()
+	t, err := Trust(o.Dir, o.Config)
 	if err != nil {
 		return err
 	}
@@ -131,10 +125,11 @@ func (o *Instance) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.mayJoin(ctx, t); err != nil {
+	if err := mayJoin(ctx, o.Config, t); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	session, err := o.Coordinator(ctx, t.Node)
+	session, _, err := dial(ctx, o.Config, zk.Options{Node: t.Node, Scheme: string(o.Profiler.Scheme()),
+		Identity: filepath.Join(o.Dir, ClusterName, "zookeeper.json")})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -157,7 +152,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	}
 	o.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
-		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version(), Meaning: o.CellsMade()},
+		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version(), Meaning: CellsMade(o.Profiler)},
 		Session: session, Acknowledged: acknowledged{o.Store.Acknowledged},
 		Index: index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable,
 			StockSegments: o.Config.Index.StockSegments},
@@ -175,7 +170,9 @@ func (o *Instance) openNode(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())
 	}
 	m := http.NewServeMux()
-	m.Handle("/cluster/join/", o.Node.LetIn(filepath.Join(o.Dir, ClusterName), o.filesToJoin))
+	m.Handle("/cluster/join/", o.Node.LetIn(filepath.Join(o.Dir, ClusterName), func() (map[string][]byte, error) {
+		return filesToJoin(o.Dir, o.Config)
+	}))
 	m.Handle("/cluster/renew/", o.Node.Renewals(filepath.Join(o.Dir, ClusterName), t))
 	m.Handle("/", t.OnlyNodes(o.Node.Member, o.Node.Handler()))
 	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: nodeHeaderTime, IdleTimeout: nodeIdleTime,
@@ -204,8 +201,8 @@ func Version() string {
 
 // mayJoin checks that this machine is a member before registering its name anywhere, because a removed machine must not prevent others
 // from using the name.
-func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
-	look, err := o.Coordinator(ctx, "")
+func mayJoin(ctx context.Context, c *config.Config, t *cluster.Trust) (err error) {
+	look, err := Observe(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"concordat/instance/config"
 	"concordat/store"
 )
 
@@ -29,7 +30,7 @@ func (o *Instance) ClearRemains() error {
 		}
 	}
 	if err == nil {
-		err = o.Originals().Sweep(o.noUploadBefore())
+		err = Originals(o.Dir, o.Config, o.Store).Sweep(o.noUploadBefore())
 	}
 	if err != nil {
 		return fmt.Errorf("clean up after interrupted work: %w", err)
@@ -42,21 +43,21 @@ const stillUploading = 2 * time.Hour
 
 // noUploadBefore returns the earliest time at which an upload still in progress could have begun.
 func (o *Instance) noUploadBefore() time.Time {
-	if o.sharesFolder() {
+	if sharesFolder(o.Config) {
 		return time.Now().Add(-stillUploading)
 	}
 	return o.Since
 }
 
 // sharesFolder reports whether processes of several nodes write to the same folder of originals.
-func (o *Instance) sharesFolder() bool { return o.Clustered() && o.Config.Store.URL == "" }
+func sharesFolder(c *config.Config) bool { return c.Clustered() && c.Store.URL == "" }
 
 // RecentUploads is how far back to look for uploads without a result; the hourly sweep has removed older ones.
 const RecentUploads = 48 * time.Hour
 
 // ForgetUploads removes complete uploads that were not reported before the process ended. Call it just before serving the site.
 func (o *Instance) ForgetUploads(ctx context.Context, files *store.Files) error {
-	if o.Clustered() || o.Config.Store.URL != "" {
+	if o.Config.Clustered() || o.Config.Store.URL != "" {
 		return nil // another node might be receiving one
 	}
 	needed := func(hash string) (bool, error) { return o.Store.Retention.OriginalNeeded(ctx, hash) }

@@ -19,7 +19,7 @@ type Setting struct{ Key, Value string }
 // SetConfig writes values to the site's configuration file and returns the resulting configuration. If it cannot add the notes to the
 // audit, it writes nothing. It refuses keys that this file does not control, and a configuration with a fault.
 func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...store.AuditNote) (*config.Config, error) {
-	if o.Clustered() {
+	if o.Config.Clustered() {
 		return nil, fmt.Errorf("the nodes of a cluster share their settings; change them with concordat cluster zookeeper set: %w", concordat.ErrInvalid)
 	}
 	o.setting.Lock()

@@ -9,8 +9,8 @@ import (
 
 // SetListen sets the address for partners in the configuration of a site with one machine; it does not write an invalid configuration,
 // and the address takes effect at the next start.
-func (o *Instance) SetListen(address string) error {
-	path := filepath.Join(o.Dir, ConfigName)
+func SetListen(dir, address string) error {
+	path := filepath.Join(dir, ConfigName)
 	info, err := os.Stat(path)
 	if err != nil {
 		return err

@@ -71,12 +71,12 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	if err := t.readCopy(ctx, path); err != nil {
 		return t, err
 	}
-	return t, o.signAudit(&t)
+	return t, signAudit(o.Dir, &t)
 }
 
 // signAudit signs the head of the audit in the copy, if the keystore can be opened without a prompt.
-func (o *Instance) signAudit(t *Snapshot) error {
-	id, err := SigningIdentity(o.Dir, nil)
+func signAudit(dir string, t *Snapshot) error {
+	id, err := SigningIdentity(dir, nil)
 	if err != nil || id == nil {
 		return nil // the copy is complete without it
 	}
@@ -123,8 +123,8 @@ func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
 const BackupSetting = "backup made"
 
 // LastBackup returns the time of the last backup; zero for never.
-func (o *Instance) LastBackup(ctx context.Context) (time.Time, error) {
-	text, err := o.Store.Setting(ctx, BackupSetting)
+func LastBackup(ctx context.Context, db *store.DB) (time.Time, error) {
+	text, err := db.Setting(ctx, BackupSetting)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return time.Time{}, nil
 	}

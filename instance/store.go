@@ -78,19 +78,19 @@ func (o *Instance) checkStore(ctx context.Context) error {
 	return err
 }
 
-// Originals returns where the site stores submitted files: next to a store that is a file, or inside a store that is a database, so that
-// all the site's machines have them.
-func (o *Instance) Originals() *store.Files {
-	dir := filepath.Join(o.Dir, OriginalsName)
-	if o.Config.Store.URL == "" {
+// Originals returns where the site in dir stores submitted files: next to a store that is a file, or inside a store that is a database, so
+// that all the site's machines have them.
+func Originals(dir string, c *config.Config, db *store.DB) *store.Files {
+	dir = filepath.Join(dir, OriginalsName)
+	if c.Store.URL == "" {
 		return store.OpenFiles(dir)
 	}
-	return o.Store.Files(dir)
+	return db.Files(dir)
 }
 
 // Worker returns this process's name among the processes that take checks from one queue, or "" if it is the only one.
 func (o *Instance) Worker() string {
-	if o.Clustered() {
+	if o.Config.Clustered() {
 		return NodeWorker(coord.NodeID(o.Config.Cluster.Node))
 	}
 	if o.Config.Store.URL == "" {

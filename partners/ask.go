@@ -53,7 +53,7 @@ func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted,
 			continue
 		}
 		who, lib, _ := strings.Cut(v, "/")
-		p, err := c.o.Partner(ctx, who)
+		p, err := instance.Partner(ctx, c.o.Store, who)
 		if err != nil {
 			return nil, err
 		}

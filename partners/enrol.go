@@ -41,7 +41,7 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 		f.URL = card.URLs[0]
 	}
 	for _, g := range f.Grants {
-		if _, err := o.Library(ctx, string(g.Library)); err != nil {
+		if _, err := instance.Library(ctx, o.Store, string(g.Library)); err != nil {
 			return nil, err
 		}
 		if err := g.Rule.Validate(); err != nil {

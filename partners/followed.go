@@ -22,7 +22,7 @@ type followed struct {
 
 // followed returns the node's position, or nil if this process alone has the set.
 func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
-	if !p.client.o.Clustered() {
+	if !p.client.o.Config.Clustered() {
 		return nil, nil
 	}
 	f := &followed{path: EpochFolder(p.client.o.Dir, e) + FollowedEnd, at: map[concordat.LibraryID]int64{}}

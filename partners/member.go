@@ -45,7 +45,7 @@ func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Key
 
 // Led returns a federation that this site leads.
 func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID) (store.Membership, error) {
-	m, err := o.Membership(ctx, string(f))
+	m, err := instance.Membership(ctx, o.Store, string(f))
 	if err == nil && m.Leader != instance.PartnerName(id.Site()) {
 		err = refusedf(RefusedLed, "federation %s is led by %s; ask that site's administrator", f, m.Leader)
 	}

@@ -80,7 +80,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 		return nil, err
 	}
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
-	if o.Clustered() { // the file contains this process's replies, and the store contains the requests of all processes
+	if o.Config.Clustered() { // the file contains this process's replies, and the store contains the requests of all processes
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
 			return o.Store.Answers.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
@@ -104,7 +104,7 @@ func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Ser
 // refuses requests that may have been answered before.
 func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
 	const setting = "replay file created"
-	if o.Clustered() { // a node is new, and the store contains the other nodes' requests
+	if o.Config.Clustered() { // a node is new, and the store contains the other nodes' requests
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return federation.CreateReplays(path)
 		}
@@ -143,7 +143,7 @@ func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	g.Go(func() error { return p.server.Serve(ctx, l, leaveTime) })
 	g.Go(func() error { return p.every(ctx, p.again, "keys", p.reread) })
 	g.Go(func() error { return alone(ctx, p.keep) })
-	if p.client.o.Clustered() {
+	if p.client.o.Config.Clustered() {
 		g.Go(func() error { return p.follow(ctx) })
 	}
 }

@@ -169,10 +169,10 @@ func Operator() string {
 // WithCluster calls f with the latest view of the cluster.
 func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
-		if !o.Clustered() {
+		if !o.Config.Clustered() {
 			return Usagef("the site runs on a single machine; run concordat cluster init to turn it into a cluster")
 		}
-		session, err := o.Coordinator(ctx, "")
+		session, err := instance.Observe(ctx, o.Config)
 		if err != nil {
 			return err
 		}

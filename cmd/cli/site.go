@@ -64,7 +64,7 @@ func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Insta
 	}
 	err = f(o)
 	// Do this even after an interruption, because the command ends then too.
-	if kept := o.KeepAuditHead(context.WithoutCancel(ctx)); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
+	if kept := instance.KeepAuditHead(context.WithoutCancel(ctx), o.Dir, o.Store); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
 		a.Warn("%v; see concordat audit verify", kept)
 	}
 	return errors.Join(err, o.Close())

@@ -9,6 +9,9 @@ type Cluster struct {
 	Coordinator string // address; empty if the site has one machine
 }
 
+// Clustered reports whether the site has several machines.
+func (c *Config) Clustered() bool { return c.Cluster.Coordinator != "" }
+
 var clusterKeys = []Key{
 	text("cluster.coordinator", "", restart, func(c *Config) *string { return &c.Cluster.Coordinator },
 		"Coordinator of the site's machines: zk://host:port,host:port, with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by &, or http://host:port of concordat cluster coordinator. Empty: no cluster."),

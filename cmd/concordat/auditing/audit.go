@@ -108,7 +108,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 			return err
 		}
 	}
-	kept, ok, err := o.KeptHead(ctx)
+	kept, ok, err := instance.KeptHead(ctx, o.Dir, o.Store)
 	if err != nil {
 		return a.verified(store.AuditHead{}, len(known), err)
 	}
@@ -117,7 +117,7 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 	} else {
 		a.Warn("no signed head is kept with the store, so missing entries at the end of the audit log would go unnoticed")
 	}
-	if _, _, err := o.AuditEnds(ctx); err != nil {
+	if _, _, err := instance.AuditEnds(ctx, o.Dir, o.Store); err != nil {
 		return a.verified(store.AuditHead{}, len(known), err)
 	}
 	head, err := o.Store.Audit.VerifyAudit(ctx, known...)
@@ -201,7 +201,7 @@ func auditLines(path string) iter.Seq2[[]byte, error] {
 
 // verifyExport verifies a partner's export.
 func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file, of string, heads []string) error {
-	p, err := o.Partner(ctx, of)
+	p, err := instance.Partner(ctx, o.Store, of)
 	if err != nil {
 		return err
 	}

@@ -294,7 +294,7 @@ func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (
 	if o.Config.Store.URL == "" {
 		return m.AddOriginals(ctx, filepath.Join(o.Dir, instance.OriginalsName))
 	}
-	files := o.Originals()
+	files := instance.Originals(o.Dir, o.Config, o.Store)
 	err = files.All(ctx, func(hash string) error {
 		path, err := files.Fetch(ctx, hash)
 		if err != nil {

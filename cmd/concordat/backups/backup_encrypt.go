@@ -49,7 +49,7 @@ func (a *commands) encryption(ctx context.Context, o *instance.Instance, f backu
 	} else if len(to) == 0 {
 		to = o.Config.Backup.Recipients
 	}
-	e, replaced, err := o.BackupEncryption(ctx, to, passphrase)
+	e, replaced, err := instance.BackupEncryption(ctx, o.Store, to, passphrase)
 	if errors.Is(err, instance.ErrNoBackupKey) {
 		if f.withoutKeys {
 			return nil, nil
@@ -62,7 +62,7 @@ func (a *commands) encryption(ctx context.Context, o *instance.Instance, f backu
 		if err != nil {
 			return nil, err
 		}
-		e, replaced, err = o.BackupEncryption(ctx, nil, &s)
+		e, replaced, err = instance.BackupEncryption(ctx, o.Store, nil, &s)
 		if err != nil {
 			return nil, err
 		}

@@ -283,8 +283,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 			return err
 		}
 	}
-	target := &instance.Instance{Dir: r.dir, Config: c, Store: to}
-	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, instance.OriginalsName)), target.Originals(),
+	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, instance.OriginalsName)), instance.Originals(r.dir, c, to),
 		c.Extract.MaxInput); err != nil {
 		return err
 	}

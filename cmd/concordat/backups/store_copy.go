@@ -112,13 +112,12 @@ func (a *commands) copyStore(ctx context.Context, o *instance.Instance, to strin
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	target := &instance.Instance{Dir: o.Dir, Config: &c, Store: db}
 	if !filesOnly {
-		if err := a.copyTables(ctx, o, target); err != nil {
+		if err := a.copyTables(ctx, o.Store, db); err != nil {
 			return err
 		}
 	}
-	n, err := copyFiles(ctx, o.Originals(), target.Originals(), o.Config.Extract.MaxInput)
+	n, err := copyFiles(ctx, instance.Originals(o.Dir, o.Config, o.Store), instance.Originals(o.Dir, &c, db), o.Config.Extract.MaxInput)
 	if err != nil {
 		return fmt.Errorf("copied all tables and %d files; run the command with --files-only to continue: %w", n, err)
 	}
@@ -134,10 +133,10 @@ func (a *commands) copyStore(ctx context.Context, o *instance.Instance, to strin
 	return nil
 }
 
-func (a *commands) copyTables(ctx context.Context, from, to *instance.Instance) error {
+func (a *commands) copyTables(ctx context.Context, from, to *store.DB) error {
 	var b cli.Bar
 	name := ""
-	done, err := from.Store.CopyTo(ctx, to.Store, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {
+	done, err := from.CopyTo(ctx, to, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {
 		if table != name {
 			b.Done()
 			b, name = a.Progress(all, table), table

@@ -28,7 +28,7 @@ func (a *commands) clusterInit() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			return a.With(ctx, instance.Locked, func(o *instance.Instance) error {
-				if o.Clustered() {
+				if o.Config.Clustered() {
 					return cli.Usagef("this machine already belongs to a cluster")
 				}
 				if listen == "" || url == "" {
@@ -85,7 +85,7 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardSnapshot,
 	keys []byte) error {
 	dir, node := filepath.Join(o.Dir, instance.ClusterName), coord.NodeID(o.Config.Cluster.Node)
-	founder, end, err := o.FoundingCoordinator(ctx)
+	founder, end, err := instance.Found(ctx, o.Config, o.Profiler.Scheme())
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l clu
 
 // tellFill announces the work that the first serve will do.
 func tellFill(ctx context.Context, o *instance.Instance, a *commands) error {
-	if _, err := os.Stat(o.OneMachine()); err != nil {
+	if _, err := os.Stat(instance.OneMachine(o.Dir)); err != nil {
 		return nil
 	}
 	libraries, err := o.Store.Catalogue.Libraries(ctx)

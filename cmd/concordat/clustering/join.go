@@ -41,7 +41,7 @@ the password of its database: protect the token as carefully as those.`,
 
 // giveToken creates and prints a token for the node.
 func (a *commands) giveToken(ctx context.Context, o *instance.Instance, w *instance.Observer, id coord.NodeID) error {
-	own, err := o.Trust()
+	own, err := instance.Trust(o.Dir, o.Config)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ If the command is interrupted, run it again to continue, or undo it with concord
 
 func (a *commands) replace(ctx context.Context, o *instance.Instance, w *instance.Observer, l *cluster.Layout, id coord.NodeID,
 	dry bool) error {
-	own, err := o.Trust()
+	own, err := instance.Trust(o.Dir, o.Config)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ which must be live. A running node renews its own certificate when a third of it
 }
 
 func (a *commands) renewCertificate(ctx context.Context, o *instance.Instance, v *coord.View, l *cluster.Layout, dry bool) error {
-	t, err := o.Trust()
+	t, err := instance.Trust(o.Dir, o.Config)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (r *rolling) flags(c *cobra.Command) {
 
 func (r *rolling) run(ctx context.Context, args []string) error {
 	return r.a.WithCluster(ctx, func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
-		t, err := o.Trust()
+		t, err := instance.Trust(o.Dir, o.Config)
 		if err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func (a *commands) clusterForce() *cobra.Command {
 				if !yes {
 					return cli.Usagef("documents that only the other nodes have would be lost; to accept that, repeat the command with --lose-documents")
 				}
-				t, err := o.Trust()
+				t, err := instance.Trust(o.Dir, o.Config)
 				if err != nil {
 					return err
 				}

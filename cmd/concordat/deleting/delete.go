@@ -139,7 +139,7 @@ func (a *commands) printReceipt(r *retain.Receipt, file string) error {
 func (a *commands) deleteDocuments() *cobra.Command {
 	return Deletion(a.Site, "document LIBRARY ID...", "Delete documents from a library", cobra.MinimumNArgs(2),
 		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
-			l, err := o.Library(ctx, args[0])
+			l, err := instance.Library(ctx, o.Store, args[0])
 			if err != nil {
 				return t, err
 			}
@@ -161,7 +161,7 @@ func (a *commands) deleteDocuments() *cobra.Command {
 func (a *commands) deleteLibrary() *cobra.Command {
 	return Deletion(a.Site, "library NAME", "Delete a library and all its documents", cobra.ExactArgs(1),
 		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
-			l, err := o.Library(ctx, args[0])
+			l, err := instance.Library(ctx, o.Store, args[0])
 			return retain.Target{Library: l.ID, Whole: true}, err
 		})
 }

@@ -158,7 +158,7 @@ func (a *commands) retentionDocument() *cobra.Command {
 all reports show both, including earlier ones.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), args[0])
+				l, err := instance.Library(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}

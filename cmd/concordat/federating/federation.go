@@ -34,14 +34,14 @@ func (a *commands) changedFederation(ctx context.Context, o *instance.Instance, 
 	for k, v := range detail {
 		d[k] = v
 	}
-	if err := o.Audit(ctx, action, d); err != nil {
+	if err := instance.Audit(ctx, o.Store, action, d); err != nil {
 		return err
 	}
 	return a.showNamed(ctx, o, id, f)
 }
 
 func (a *commands) showNamed(ctx context.Context, o *instance.Instance, id *crypto.Identity, f string) error {
-	m, err := o.Membership(ctx, f)
+	m, err := instance.Membership(ctx, o.Store, f)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ concordat federation join NAME SITE, where SITE is this site.`,
 				ctx := cmd.Context()
 				var all []store.Partner
 				for _, who := range args[1:] {
-					p, err := o.Partner(ctx, who)
+					p, err := instance.Partner(ctx, o.Store, who)
 					if err != nil {
 						return err
 					}
@@ -165,7 +165,7 @@ func (a *commands) federationShow() *cobra.Command {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
 				if len(args) == 1 {
-					m, err := o.Membership(ctx, args[0])
+					m, err := instance.Membership(ctx, o.Store, args[0])
 					if err != nil {
 						return err
 					}
@@ -228,7 +228,7 @@ old epoch, which remains useful until --overlap has passed.`,
 				left := instance.Members(m)
 				var gone []concordat.SiteID
 				for _, name := range args[1:] {
-					p, err := o.Partner(ctx, name)
+					p, err := instance.Partner(ctx, o.Store, name)
 					if err != nil {
 						return err
 					}
@@ -256,7 +256,7 @@ func (a *commands) federationLeave() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
 				ctx := cmd.Context()
-				m, err := o.Membership(ctx, args[0])
+				m, err := instance.Membership(ctx, o.Store, args[0])
 				if err != nil {
 					return err
 				}
@@ -266,7 +266,7 @@ func (a *commands) federationLeave() *cobra.Command {
 				if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {
 					return err
 				}
-				if err := o.Audit(ctx, "federation left", map[string]any{"federation": args[0]}); err != nil {
+				if err := instance.Audit(ctx, o.Store, "federation left", map[string]any{"federation": args[0]}); err != nil {
 					return err
 				}
 				if a.JSON {

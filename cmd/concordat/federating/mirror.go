@@ -65,7 +65,7 @@ func (a *commands) withMirrorName(ctx context.Context, text string, f func(o *in
 // syncMirror runs mirror sync.
 func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who string, lib concordat.LibraryID,
 	deadline time.Duration) error {
-	p, err := o.Partner(ctx, who)
+	p, err := instance.Partner(ctx, o.Store, who)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 // dropMirrors runs mirror drop.
 func (a *commands) dropMirrors(ctx context.Context, o *instance.Instance, who string, lib concordat.LibraryID) error {
 	partner := concordat.SiteID(who)
-	if p, err := o.Partner(ctx, who); err == nil {
+	if p, err := instance.Partner(ctx, o.Store, who); err == nil {
 		partner = p.Site
 	}
 	n := 0

@@ -112,7 +112,7 @@ func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p stor
 // withPartner calls f with a client of an active partner.
 func (a *commands) withPartner(ctx context.Context, who string, timeout time.Duration, f func(*federation.Client) error) error {
 	return a.WithKeys(ctx, func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
-		p, err := o.Partner(ctx, who)
+		p, err := instance.Partner(ctx, o.Store, who)
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ were read to you with --words.`,
 }
 
 func (a *commands) confirm(ctx context.Context, o *instance.Instance, who, words string, given bool) error {
-	p, err := o.Partner(ctx, who)
+	p, err := instance.Partner(ctx, o.Store, who)
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (a *commands) peerShow() *cobra.Command {
 		Use: "show SITE", Short: "Show a partner's card, state and shared libraries", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				p, err := o.Partner(cmd.Context(), args[0])
+				p, err := instance.Partner(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}
@@ -351,7 +351,7 @@ func (a *commands) peerName() *cobra.Command {
 		Use: "name SITE NAME", Short: "Give a partner a name for use in commands; an empty name removes it", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				p, err := o.Partner(cmd.Context(), args[0])
+				p, err := instance.Partner(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}
@@ -388,7 +388,7 @@ federations that both sites belong to, so also remove it from those federations 
 }
 
 func (a *commands) revoke(ctx context.Context, o *instance.Instance, who string) error {
-	p, err := o.Partner(ctx, who)
+	p, err := instance.Partner(ctx, o.Store, who)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (f *grantFlags) grants(ctx context.Context, o *instance.Instance) ([]store.
 		if !ok {
 			level = f.level
 		}
-		if _, err := o.Library(ctx, id); err != nil {
+		if _, err := instance.Library(ctx, o.Store, id); err != nil {
 			return nil, err
 		}
 		r, err := f.rule(level)

@@ -49,7 +49,7 @@ OAI-PMH interface, of a ResourceSync description or list, or of a folder, such a
 			}
 			spec.URL, spec.Library = args[0], concordat.LibraryID(library)
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				if _, err := o.Library(cmd.Context(), library); err != nil {
+				if _, err := instance.Library(cmd.Context(), o.Store, library); err != nil {
 					return err
 				}
 				h, err := harvest.NewSource(spec, daemon.HarvestFetch(o), true, time.Now())

@@ -108,7 +108,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 
 // warnKeyFile warns that the other nodes of a site need the key file.
 func (a *commands) warnKeyFile(o *instance.Instance, keyFile string) {
-	if o.Clustered() && keyFile != "" && !a.JSON {
+	if o.Config.Clustered() && keyFile != "" && !a.JSON {
 		a.Warn("the other nodes also need %s: copy the file to their folders, or start each node with %s", keyFile, instance.KeyFileVariable)
 	}
 }
@@ -241,7 +241,7 @@ func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *inst
 	if err != nil {
 		return err
 	}
-	if err := o.Audit(ctx, "keys rotated", map[string]any{"compromised": compromised, "card": card.Serial}); err != nil {
+	if err := instance.Audit(ctx, o.Store, "keys rotated", map[string]any{"compromised": compromised, "card": card.Serial}); err != nil {
 		return err
 	}
 	if compromised {
@@ -347,7 +347,7 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 	if err := o.Store.SetSetting(ctx, instance.RootExportSetting, time.Now().UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
-	if err := o.Audit(ctx, "root key exported", map[string]any{"kept": keep}); err != nil {
+	if err := instance.Audit(ctx, o.Store, "root key exported", map[string]any{"kept": keep}); err != nil {
 		return err
 	}
 	if a.JSON {

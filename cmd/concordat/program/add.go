@@ -49,7 +49,7 @@ changes nothing; a changed file replaces its document. After an interruption, re
 				w = instance.StoreOnly
 			}
 			return a.With(cmd.Context(), w, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), library)
+				l, err := instance.Library(cmd.Context(), o.Store, library)
 				if err != nil {
 					return err
 				}

@@ -138,7 +138,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 		return err
 	}
 	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.Dir, instance.BatchesName, b.ID, instance.BatchOut))}
-	if w.language, err = o.Language(f.out.language); err != nil {
+	if w.language, err = instance.Language(o.Config, f.out.language); err != nil {
 		return err
 	}
 	if err := w.open(ctx, b.ID); err != nil {

@@ -57,7 +57,7 @@ func (a *app) batchTools() []*cobra.Command {
 				if err != nil {
 					return err
 				}
-				if w.language, err = o.Language(language); err != nil {
+				if w.language, err = instance.Language(o.Config, language); err != nil {
 					return err
 				}
 				if err := w.write(ctx); err != nil {

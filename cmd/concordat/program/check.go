@@ -150,7 +150,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	language, err := o.Language(f.out.language)
+	language, err := instance.Language(o.Config, f.out.language)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) 
 		out.Leads = f.leads
 	}
 	for _, name := range f.libraries {
-		l, err := o.Library(ctx, name)
+		l, err := instance.Library(ctx, o.Store, name)
 		if err != nil {
 			return out, err
 		}

@@ -147,7 +147,7 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	} else {
 		d.ok("store", "all pages and references of the store are intact")
 	}
-	if _, _, err := o.AuditEnds(ctx); err != nil {
+	if _, _, err := instance.AuditEnds(ctx, o.Dir, o.Store); err != nil {
 		d.fault("audit", "entries were removed, or an older store was restored: compare the audit with partners' records and with backups", err)
 	} else if head, err := o.Store.Audit.VerifyAudit(ctx); err != nil {
 		d.fault("audit", "a person or the disk changed the audit: keep a copy, compare it with partners' records (concordat audit verify), then restore it", err)
@@ -242,7 +242,7 @@ func hashFile(path string) (string, error) {
 const backupAge = 8 * 24 * time.Hour
 
 func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
-	made, err := o.LastBackup(ctx)
+	made, err := instance.LastBackup(ctx, o.Store)
 	switch {
 	case err != nil:
 		d.fault("backup", "", err)

@@ -78,7 +78,7 @@ func (a libraries) set() *cobra.Command {
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), args[0])
+				l, err := instance.Library(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}
@@ -143,7 +143,7 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Lib
 			return err
 		}
 	}
-	if _, err := o.Template(p.Template); fl.Changed("template") && err != nil {
+	if _, err := instance.Template(o.Now(), p.Template); fl.Changed("template") && err != nil {
 		return err
 	}
 	if err := p.Validate(); err != nil {
@@ -239,7 +239,7 @@ contain it that a person would otherwise have to decide.`,
 // withLibrary opens the store and one of its libraries.
 func (a libraries) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
-		l, err := o.Library(ctx, name)
+		l, err := instance.Library(ctx, o.Store, name)
 		if err != nil {
 			return err
 		}
@@ -296,7 +296,7 @@ more than --common-above documents as common wording, which does not count.`,
 				return cli.Usagef("--least %d, --most %d: --least must be at least 2, and --most at least 1", least, most)
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), args[0])
+				l, err := instance.Library(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}
@@ -339,7 +339,7 @@ func (a libraries) remove() *cobra.Command {
 		Use: "delete NAME", Short: "Delete a library with all its documents", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), args[0])
+				l, err := instance.Library(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}

@@ -80,7 +80,7 @@ func TestForgottenUploads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := o.Originals()
+	files := instance.Originals(o.Dir, o.Config, o.Store)
 	put := func(text string) string {
 		hash, _, err := files.Put(t.Context(), strings.NewReader(text), 100)
 		if err != nil {
@@ -116,7 +116,7 @@ func TestBatchFilesGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := o.Originals()
+	files := instance.Originals(o.Dir, o.Config, o.Store)
 	b, err := batch.New("Call", "ada", batch.Runner, batch.Job{NoLibraries: true}, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func (p *place) leftOriginal(text string, at time.Time) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	files := o.Originals()
+	files := instance.Originals(o.Dir, o.Config, o.Store)
 	hash, _, err := files.Put(p.t.Context(), strings.NewReader(text), 100)
 	if err == nil {
 		err = o.Store.Checks.CreateTask(p.t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: hash})

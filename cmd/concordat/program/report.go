@@ -137,7 +137,7 @@ func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, la
 		if rep.LeadFilter, err = flags.leads.filter(rep.Leads != nil); err != nil {
 			return err
 		}
-		if rep.Language, err = o.Language(language); err != nil {
+		if rep.Language, err = instance.Language(o.Config, language); err != nil {
 			return err
 		}
 		if rep.Names, err = partners.ReportNames(ctx, o); err != nil {

@@ -57,7 +57,7 @@ and programs that make the same cells; otherwise, reindex names the nodes that d
 }
 
 func (a *commands) reindex(ctx context.Context, o *instance.Instance, dryRun bool) error {
-	if o.Clustered() {
+	if o.Config.Clustered() {
 		return a.reindexNode(ctx, o, dryRun)
 	}
 	if instance.HoldsShards(o.Dir) {

@@ -34,7 +34,7 @@ const renewalSetting = "reindex"
 
 // renewsServed reports whether a process on this machine serves the site from an index with the configured scheme.
 func renewsServed(ctx context.Context, o *instance.Instance) bool {
-	if !o.Clustered() && instance.HoldsShards(o.Dir) {
+	if !o.Config.Clustered() && instance.HoldsShards(o.Dir) {
 		return false
 	}
 	for _, dir := range shardDirs(o) {
@@ -48,7 +48,7 @@ func renewsServed(ctx context.Context, o *instance.Instance) bool {
 
 // shardDirs returns the folders of this machine's shard copies.
 func shardDirs(o *instance.Instance) []string {
-	if !o.Clustered() {
+	if !o.Config.Clustered() {
 		return []string{filepath.Join(o.Dir, instance.IndexName, "00")}
 	}
 	dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
@@ -83,7 +83,7 @@ func (a *commands) renew(ctx context.Context, o *instance.Instance, dryRun bool)
 		return fmt.Errorf("this index cannot be recomputed in place: %w", concordat.ErrInvalid)
 	}
 	r := &renewing{a: a, o: o, to: to, began: time.Now()}
-	if o.Clustered() {
+	if o.Config.Clustered() {
 		return r.unfit(ctx, dryRun)
 	}
 	libraries, at, err := beginRenewal(ctx, o)

@@ -159,7 +159,7 @@ end, and the word order of submissions), overlap (shared words), passage (text).
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				partner := concordat.SiteID(args[0])
-				if p, err := o.Partner(cmd.Context(), args[0]); err == nil { // otherwise the site is no longer a partner
+				if p, err := instance.Partner(cmd.Context(), o.Store, args[0]); err == nil { // otherwise the site is no longer a partner
 					partner = p.Site
 				}
 				x, err := o.Asks.Exposure(cmd.Context(), partner, documents)

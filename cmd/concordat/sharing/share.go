@@ -51,7 +51,7 @@ type shareFlags struct {
 // partnerSite returns the identity of a partner, given by name or by its identity in any form. It accepts the identity of a site that is
 // not yet a partner, because nothing reaches the site until it becomes one.
 func partnerSite(ctx context.Context, o *instance.Instance, text string) (site concordat.SiteID, known bool, err error) {
-	p, err := o.Partner(ctx, text)
+	p, err := instance.Partner(ctx, o.Store, text)
 	var unknown *instance.UsageError
 	switch {
 	case err == nil && p.State == store.PartnerRevoked:
@@ -87,7 +87,7 @@ words. A member with a dictionary of sentences can search the library that way; 
 				return cli.Usagef("--with is required: name a partner site")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), args[0])
+				l, err := instance.Library(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}
@@ -262,7 +262,7 @@ func (a *commands) sharedCommand() *cobra.Command {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				var lib concordat.LibraryID
 				if len(args) == 1 {
-					l, err := o.Library(cmd.Context(), args[0])
+					l, err := instance.Library(cmd.Context(), o.Store, args[0])
 					if err != nil {
 						return err
 					}
@@ -301,7 +301,7 @@ func (a *commands) unshareCommand() *cobra.Command {
 				return cli.Usagef("--with is required: name a partner site")
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				l, err := o.Library(cmd.Context(), args[0])
+				l, err := instance.Library(cmd.Context(), o.Store, args[0])
 				if err != nil {
 					return err
 				}

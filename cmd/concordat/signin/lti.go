@@ -210,7 +210,7 @@ The two previous keys stay published, so nothing in transit is lost.`,
 				if err := instance.WriteLTIKeys(filepath.Join(o.Dir, instance.LTIKeyName), keys); err != nil {
 					return err
 				}
-				if o.Clustered() {
+				if o.Config.Clustered() {
 					a.Warn("the other nodes also need %s: copy the file to their folders before you restart them", instance.LTIKeyName)
 				}
 				a.Say("a new key was created and will be used from the next start of concordat serve")
