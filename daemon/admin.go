@@ -29,7 +29,7 @@ type siteKeys struct{ o *instance.Instance }
 
 // Keys implements admin.Keystore.
 func (k siteKeys) Keys(ctx context.Context) (admin.Keys, error) {
-	of, err := k.o.Keys(ctx)
+	of, err := k.o.Keys.State(ctx)
 	if err != nil || !of.Made {
 		return admin.Keys{}, err
 	}
@@ -38,12 +38,12 @@ func (k siteKeys) Keys(ctx context.Context) (admin.Keys, error) {
 
 // LockedRoot implements admin.Keystore.
 func (k siteKeys) LockedRoot(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error) {
-	return k.o.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
+	return k.o.Keys.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
 }
 
 // PutOffRoot implements admin.Keystore.
 func (k siteKeys) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
-	return k.o.PutOffRoot(ctx, notes...)
+	return k.o.Keys.PutOffRoot(ctx, notes...)
 }
 
 // webSettings returns the keys of the current configuration. If a flag sets a key, the flag is shown as the origin instead of the file. A
@@ -51,13 +51,13 @@ func (k siteKeys) PutOffRoot(ctx context.Context, notes ...store.AuditNote) erro
 func webSettings(o *instance.Instance) []settings.Setting {
 	var out []settings.Setting
 	next := map[string]string{}
-	if n := o.Next.Load(); n != nil {
+	if n := o.Live.Next(); n != nil {
 		rows := map[string]config.Row{}
 		for _, r := range n.Rows() {
 			rows[r.Key] = r
 		}
-		for _, c := range config.Diff(o.Now(), n) {
-			if r, ok := rows[c.Key]; ok && o.Flags[c.Key] == "" {
+		for _, c := range config.Diff(o.Live.Now(), n) {
+			if r, ok := rows[c.Key]; ok && o.Live.Flags[c.Key] == "" {
 				next[c.Key] = fmt.Sprintf("; at the next start %s, %s", cmp.Or(c.New, "empty"), r.Origin)
 			}
 		}
@@ -66,13 +66,13 @@ func webSettings(o *instance.Instance) []settings.Setting {
 	for _, k := range config.Keys() {
 		keys[k.Name] = k
 	}
-	for _, r := range o.Now().Rows() {
+	for _, r := range o.Live.Now().Rows() {
 		one := settings.Setting{Setting: view.Setting{
-			Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}}
+			Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Live.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}}
 		if k, ok := keys[r.Key]; ok {
 			one.Kind, one.Doc, one.Words, one.Least, one.Most = k.Type, k.Doc, k.Words, k.Least, k.Most
 			one.Live = r.Live || k.Alone && !o.Config.Clustered()
-			one.Changeable = one.Live && r.Origin.Env == "" && o.Flags[r.Key] == "" && !o.Config.Clustered()
+			one.Changeable = one.Live && r.Origin.Env == "" && o.Live.Flags[r.Key] == "" && !o.Config.Clustered()
 		}
 		out = append(out, one)
 	}
@@ -87,7 +87,7 @@ func (m machine) Storage(ctx context.Context) (admin.Storage, error) {
 		return admin.Storage{}, err
 	}
 	st := s.o.Stats()
-	out := admin.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Now().Serve.LowWater, Documents: st.Documents,
+	out := admin.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Live.Now().Serve.LowWater, Documents: st.Documents,
 		Sentences: st.Sentences,
 		Distinct:  st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
 	sizes := map[string]int64{}
@@ -183,7 +183,7 @@ func (s *Daemon) diskFits() admin.HealthPart {
 	left, all, err := instance.FreeSpace(s.o.Dir)
 	switch err = cmp.Or(err, s.o.CheckDisk()); {
 	case errors.Is(err, concordat.ErrDiskFull):
-		return admin.Told("disk", false, "health.disk.low", left>>20, s.o.Now().Serve.LowWater>>20)
+		return admin.Told("disk", false, "health.disk.low", left>>20, s.o.Live.Now().Serve.LowWater>>20)
 	case err != nil:
 		return part("disk", err)
 	}

@@ -18,10 +18,10 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	o := s.o
 	return batch.NewQueue(o.Site, batch.QueueOptions{
 		Store: o.Store, Queue: d.queue, Logger: s.log,
-		Rules: func() report.Rules { return o.Now().Report.Rules },
-		Leads: func() bool { return o.Now().Meaning.Batches == config.LeadsOn },
+		Rules: func() report.Rules { return o.Live.Now().Report.Rules },
+		Leads: func() bool { return o.Live.Now().Meaning.Batches == config.LeadsOn },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
-			shard, err := o.OpenBatchIndex(id)
+			shard, err := o.BatchFolders().OpenIndex(id)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -123,7 +123,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	// From here on, SIGHUP does not end the process, although it is handled only when the site is being served.
 	signal.Notify(s.hangup, syscall.SIGHUP)
 	defer signal.Stop(s.hangup)
-	made, err := o.EnsureKeys(ctx)
+	made, err := o.Keys.Ensure(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot create the site's keys: %w", err)
 	}

@@ -31,9 +31,9 @@ func (j joining) parts() *partnerpages.Joining {
 }
 
 func (j joining) Standing(ctx context.Context) (partnerpages.Standing, error) {
-	out := partnerpages.Standing{Listen: j.s.o.Now().Federation.Listen, Clustered: j.s.o.Config.Clustered(),
+	out := partnerpages.Standing{Listen: j.s.o.Live.Now().Federation.Listen, Clustered: j.s.o.Config.Clustered(),
 		Listens: j.s.Partners.Load() != nil}
-	k, err := j.s.o.Keys(ctx)
+	k, err := j.s.o.Keys.State(ctx)
 	if err != nil || !k.Made {
 		return out, err
 	}
@@ -126,7 +126,7 @@ func listenAt(address string) (net.Listener, error) {
 
 // makeCard issues a card with the address.
 func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
-	k, id, err := s.o.OpenKeystore()
+	k, id, err := s.o.Keys.Open()
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 	if err != nil {
 		return err
 	}
-	fields := s.o.CardFields()
+	fields := s.o.Keys.CardFields()
 	if card != nil {
 		fields = card.CardFields
 	}
@@ -155,7 +155,7 @@ func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
 func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
-	made, err := s.o.NameCard(ctx, unnamed, by...)
+	made, err := s.o.Keys.NameCard(ctx, unnamed, by...)
 	if p := s.Partners.Load(); made && p != nil {
 		err = p.Reread(ctx)
 	}
@@ -165,7 +165,7 @@ func (s *Daemon) nameCard(ctx context.Context, unnamed bool, by ...string) {
 	case err != nil:
 		s.log.Error("name on the site's card", "error", err)
 	case made:
-		s.log.Info("card made", "name", s.o.Now().Site.Title)
+		s.log.Info("card made", "name", s.o.Live.Now().Site.Title)
 	}
 }
 
@@ -178,9 +178,9 @@ func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) 
 	if err := instance.SetListen(s.o.Dir, listen); err != nil {
 		return errors.Join(&partners.RefusedError{Reason: partners.RefusedSettings, Err: err}, p.Close())
 	}
-	now := *s.o.Now()
+	now := *s.o.Live.Now()
 	now.Federation.Listen = listen
-	s.o.Live.Store(&now)
+	s.o.Live.Use(&now)
 	s.runPartners(p, l)
 	s.Partners.Store(p)
 	s.log.Info("partners are answered", "listen", p.Address)

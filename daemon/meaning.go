@@ -190,7 +190,7 @@ func (m *meaningControl) install(ctx context.Context) error {
 
 func (m *meaningControl) installed(ctx context.Context) (settings.EncoderProblem, error) {
 	o := m.s.o
-	if o.Now().Meaning.Encoder.Command == "" && instance.InstalledEncoder(o.Dir) == "" {
+	if o.Live.Now().Meaning.Encoder.Command == "" && instance.InstalledEncoder(o.Dir) == "" {
 		if err := o.CheckDisk(); err != nil {
 			return settings.EncoderDisk, err
 		}
@@ -246,7 +246,7 @@ func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) 
 	if err != nil {
 		return settings.Meaning{}, err
 	}
-	c := m.s.o.Now().Meaning
+	c := m.s.o.Live.Now().Meaning
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := settings.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Config.Clustered(),
@@ -320,7 +320,7 @@ func sizeOf(dir string) (n int64) {
 // ChangeMeaning implements settings.MeaningControl.
 func (m *meaningControl) ChangeMeaning(ctx context.Context, c settings.MeaningChange, notes ...store.AuditNote) error {
 	var values []view.Setting
-	now := m.s.o.Now().Meaning
+	now := m.s.o.Live.Now().Meaning
 	to := func(key, was string, on *bool, words [2]string) {
 		if on == nil {
 			return

@@ -110,7 +110,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(metricEncoder, yes(status.Phase == managed.Ready))
 		gauge(metricEncoderAt, float64(status.Restarts))
 	}
-	gauge(metricLow, float64(c.s.o.Now().Serve.LowWater))
+	gauge(metricLow, float64(c.s.o.Live.Now().Serve.LowWater))
 	c.collectCluster(gauge, out)
 }
 

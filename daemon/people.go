@@ -94,7 +94,7 @@ func (s *Daemon) refreshKeys(ctx context.Context) {
 	if s.Partners.Load() != nil {
 		return
 	}
-	if err := s.o.RefreshKeys(ctx); err != nil && ctx.Err() == nil {
+	if err := s.o.Keys.Refresh(ctx); err != nil && ctx.Err() == nil {
 		s.log.Error("card of the site", "error", err)
 	}
 }

@@ -52,5 +52,5 @@ func (f reportWriter) WritePDF(ctx context.Context, w io.Writer, rep *report.Rep
 			return err
 		}
 	}
-	return f.sign.WritePDF(w, rep, signing.PagesOf(f.o.Now(), instance.Version(), notes))
+	return f.sign.WritePDF(w, rep, signing.PagesOf(f.o.Live.Now(), instance.Version(), notes))
 }

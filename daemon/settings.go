@@ -21,19 +21,19 @@ import (
 // use makes next the current configuration, except for keys that require a restart, and returns those keys. It puts a new title on the
 // site's card.
 func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
-	was := s.o.Now().Site.Title
-	before := s.o.Now().Meaning
-	live := s.o.Now().WithLive(next, !s.o.Config.Clustered())
-	for _, c := range config.Diff(s.o.Now(), live) {
+	was := s.o.Live.Now().Site.Title
+	before := s.o.Live.Now().Meaning
+	live := s.o.Live.Now().WithLive(next, !s.o.Config.Clustered())
+	for _, c := range config.Diff(s.o.Live.Now(), live) {
 		s.log.Info("setting changed", "key", c.Key, "value", c.New)
 	}
 	for _, c := range config.Diff(live, next) {
-		if s.o.Flags[c.Key] == "" {
+		if s.o.Live.Flags[c.Key] == "" {
 			s.log.Warn("setting needs a restart of this node", "key", c.Key, "value", c.New)
 		}
 	}
-	s.o.Live.Store(live)
-	s.o.Next.Store(next)
+	s.o.Live.Use(live)
+	s.o.Live.UseNext(next)
 	s.level.Set(live.Log.Level)
 	s.meaning.take(before, live.Meaning)
 	if live.Site.Title != was {
@@ -43,18 +43,18 @@ func (s *Daemon) use(ctx context.Context, next *config.Config, by ...string) {
 
 // watchSettings applies each new version of the settings of all nodes until ctx ends.
 func (s *Daemon) watchSettings(ctx context.Context) error {
-	if s.o.Watch == nil {
+	if s.o.Live.Watch == nil {
 		return nil
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case c, ok := <-s.o.Watch.Settings():
+		case c, ok := <-s.o.Live.Watch.Settings():
 			if !ok {
 				return nil
 			}
-			if c.Version == s.o.Central.Load() {
+			if c.Version == s.o.Live.Central.Load() {
 				continue
 			}
 			next, parsed, err := instance.TakeCentral(s.o.Dir, c)
@@ -63,7 +63,7 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 				continue
 			}
 			s.use(ctx, next)
-			s.o.Central.Store(c.Version)
+			s.o.Live.Central.Store(c.Version)
 			if err := instance.ApplyPolicies(ctx, s.o.Store, c.Version, parsed); err != nil && ctx.Err() == nil {
 				s.log.Error("policies of the cluster", "version", c.Version, "error", err)
 			}
@@ -92,7 +92,7 @@ func (s *Daemon) set(ctx context.Context, values []view.Setting, notes ...store.
 		}
 		to = append(to, instance.Setting{Key: v.Key, Value: v.Value})
 	}
-	next, err := s.o.SetConfig(ctx, to, notes...)
+	next, err := s.o.Live.Set(ctx, s.o.Store, to, notes...)
 	if faults := (config.Faults)(nil); errors.As(err, &faults) {
 		return problems(faults)
 	}

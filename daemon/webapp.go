@@ -91,11 +91,11 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	}
 	d.Pages, err = web.New(web.Options{
 		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Store: o.Store, Queue: d.queue,
-		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.Site.ID())) },
+		Title: func() string { return cmp.Or(o.Live.Now().Site.Title, string(o.Site.ID())) },
 		Files: files, Logger: s.log,
 		Panicked:    s.meters.panic,
 		CaseTerms:   instance.CaseTerms(o.Config),
-		Rules:       func() report.Rules { return o.Now().Report.Rules },
+		Rules:       func() report.Rules { return o.Live.Now().Report.Rules },
 		ReportFiles: newReportWriter(o, s.options.Sign),
 		Originals:   newOriginals(files, d.reader, instance.Extraction(o.Config)),
 		Choices:     choices{o},
@@ -108,9 +108,10 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Nodes:       nodesOf(o),
 		Batches:     d.batches,
 		Adding: func() review.Adding {
-			return review.Adding{Rule: review.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}
+			now := o.Live.Now().Submission
+			return review.Adding{Rule: review.AddingRule(now.Add), Library: concordat.LibraryID(now.Library)}
 		},
-		AgainDays: func() int { return o.Now().Check.AgainDays },
+		AgainDays: func() int { return o.Live.Now().Check.AgainDays },
 		Partner:   connector{s},
 		MaxUpload: o.Config.Extract.MaxInput,
 
@@ -151,9 +152,10 @@ func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 // jobOptions returns the options of a submitted check.
 func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
-	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,
-		Threshold: o.Now().Check.Threshold, Leads: o.Now().Meaning.Leads == config.LeadsOn,
-		PartnerLeads: o.Now().Meaning.Partners == config.LeadsOn}
+	now := o.Live.Now()
+	out := site.CheckOptions{Libraries: j.Libraries, Exact: now.Check.Probe == concordat.ProbeExact,
+		Threshold: now.Check.Threshold, Leads: now.Meaning.Leads == config.LeadsOn,
+		PartnerLeads: now.Meaning.Partners == config.LeadsOn}
 	var err error
 	if out.Forward, err = o.Forward(ctx, j.Forward, j.Libraries); err != nil {
 		return out, nil, err
@@ -161,7 +163,7 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 	if out.Template, err = o.SectionTemplate(ctx, j.Template, j.Libraries); err != nil {
 		return out, nil, err
 	}
-	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.Now().Check.Short, o.Now().Check.ShortThreshold
+	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || now.Check.Short, now.Check.ShortThreshold
 	with := partners.Comparison{Level: cmp.Or(j.Level, concordat.ShowMetadata), Purpose: j.Purpose, Standing: j.Standing,
 		Deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 	for _, p := range j.Partners {
@@ -176,7 +178,9 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 type choices struct{ o *instance.Instance }
 
 // Templates implements pages.Choices.
-func (c choices) Templates() []string { return slices.Sorted(maps.Keys(instance.Templates(c.o.Now()))) }
+func (c choices) Templates() []string {
+	return slices.Sorted(maps.Keys(instance.Templates(c.o.Live.Now())))
+}
 
 // Partners implements pages.Choices. It returns the active partners with the libraries that they last announced.
 func (c choices) Partners(ctx context.Context) ([]pages.Partner, error) {

@@ -26,7 +26,7 @@ func TestAuditHead(t *testing.T) {
 	if _, ok, err := instance.KeptHead(ctx, o.Dir, o.Store); err != nil || ok {
 		t.Errorf("a site without keys: kept %v, error %v", ok, err)
 	}
-	_, err := o.EnsureKeys(ctx)
+	_, err := o.Keys.Ensure(ctx)
 	must(err)
 	must(o.Close())
 	earlier, err := os.ReadFile(filepath.Join(dir, instance.StoreName))
@@ -65,7 +65,7 @@ func TestAuditHead(t *testing.T) {
 
 	other := open(t, create(t), instance.StoreOnly)
 	defer other.Close()
-	_, err = other.EnsureKeys(ctx)
+	_, err = other.Keys.Ensure(ctx)
 	must(err)
 	head, err := os.ReadFile(filepath.Join(dir, instance.AuditHeadName))
 	must(err)

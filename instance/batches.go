@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/index"
 	"concordat/site/retain"
+	"concordat/store"
 )
 
 // BatchesName is the folder for the indexes of batches, and for the output of the command batch without --out.
@@ -22,22 +23,8 @@ const BatchesName = "batches"
 const BatchOut = "out"
 
 // BatchFolders returns the folders of the site's batches.
-func (o *Instance) BatchFolders() BatchFolders { return BatchFolders{o} }
-
-// OpenBatchIndex opens the index of a batch, and creates it on the first call.
-func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
-	if !IsBatchID(id) {
-		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
-	}
-	dir := filepath.Join(o.Dir, BatchesName, id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	shard, err := index.Open(filepath.Join(dir, IndexName), o.ShardOptions())
-	if err != nil {
-		return nil, fmt.Errorf("index of batch %s: %w", id, err)
-	}
-	return shard, nil
+func (o *Instance) BatchFolders() BatchFolders {
+	return BatchFolders{filepath.Join(o.Dir, BatchesName), o.Store.Batches, o.ShardOptions()}
 }
 
 // IsBatchID reports whether id is safe as the name of a folder.
@@ -51,7 +38,11 @@ var (
 )
 
 // BatchFolders represents the folders of batches, which contain the texts of their documents.
-type BatchFolders struct{ o *Instance }
+type BatchFolders struct {
+	dir     string
+	batches *store.Batches
+	options index.Options // of each batch's index
+}
 
 // Name returns the name for these folders in receipts.
 func (BatchFolders) Name() string { return BatchesName }
@@ -61,7 +52,7 @@ func (BatchFolders) Erase(context.Context, concordat.TaskID, []string) (int, err
 
 // Tidy removes the folders of batches that no longer exist.
 func (f BatchFolders) Tidy(ctx context.Context, before time.Time, _ func(string) (bool, error)) (int, error) {
-	folders, err := os.ReadDir(filepath.Join(f.o.Dir, BatchesName))
+	folders, err := os.ReadDir(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -71,7 +62,7 @@ func (f BatchFolders) Tidy(ctx context.Context, before time.Time, _ func(string)
 		if err != nil || failed != nil || !IsBatchID(d.Name()) || !d.IsDir() || !info.ModTime().Before(before) {
 			continue
 		}
-		if _, gone := f.o.Store.Batches.Batch(ctx, d.Name()); errors.Is(gone, concordat.ErrNotFound) {
+		if _, gone := f.batches.Batch(ctx, d.Name()); errors.Is(gone, concordat.ErrNotFound) {
 			var removed int
 			removed, err = f.RemoveBatch(d.Name())
 			n += removed
@@ -80,15 +71,31 @@ func (f BatchFolders) Tidy(ctx context.Context, before time.Time, _ func(string)
 	return n, err
 }
 
-// OpenBatch opens the index of a batch.
+// OpenIndex opens the index of a batch, and creates it on the first call.
+func (f BatchFolders) OpenIndex(id string) (*index.Shard, error) {
+	if !IsBatchID(id) {
+		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
+	}
+	dir := filepath.Join(f.dir, id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	shard, err := index.Open(filepath.Join(dir, IndexName), f.options)
+	if err != nil {
+		return nil, fmt.Errorf("index of batch %s: %w", id, err)
+	}
+	return shard, nil
+}
+
+// OpenBatch opens the existing index of a batch.
 func (f BatchFolders) OpenBatch(id string) (concordat.Index, func() error, error) {
 	if !IsBatchID(id) {
 		return nil, nil, fmt.Errorf("folder of batch %q: %w", id, concordat.ErrNotFound)
 	}
-	if _, err := os.Stat(filepath.Join(f.o.Dir, BatchesName, id, IndexName)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(f.dir, id, IndexName)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("index of batch %s: %w", id, concordat.ErrNotFound)
 	}
-	shard, err := f.o.OpenBatchIndex(id)
+	shard, err := f.OpenIndex(id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +107,7 @@ func (f BatchFolders) RemoveWritten(id string) (int, error) {
 	if !IsBatchID(id) {
 		return 0, nil
 	}
-	return removeAll(filepath.Join(f.o.Dir, BatchesName, id, BatchOut))
+	return removeAll(filepath.Join(f.dir, id, BatchOut))
 }
 
 // RemoveBatch removes the folder of a batch.
@@ -115,7 +122,7 @@ func (f BatchFolders) RemoveBatch(id string) (int, error) {
 	if !IsBatchID(id) {
 		return 0, nil
 	}
-	return removeAll(filepath.Join(f.o.Dir, BatchesName, id))
+	return removeAll(filepath.Join(f.dir, id))
 }
 
 // removeAll removes a folder if it exists, and returns the number of files in it.

@@ -66,22 +66,22 @@ func TakeCentral(dir string, c coord.Config) (*config.Config, CentralSettings, e
 }
 
 // firstSettings applies the settings before any part of the node starts, so that no setting waits for a restart.
-func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
+func (l *LiveConfig) firstSettings(ctx context.Context, z *zk.Session, db *store.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
-	o.Watch = z
+	l.Watch = z
 	select {
 	case c, ok := <-z.Settings():
 		if !ok {
 			return fmt.Errorf("cluster settings: %w", concordat.ErrUnavailable)
 		}
-		next, s, err := TakeCentral(o.Dir, c)
+		next, s, err := TakeCentral(l.dir, c)
 		if err != nil {
 			return fmt.Errorf("cluster settings: %w", err)
 		}
-		o.Config = next
-		o.Central.Store(c.Version)
-		return ApplyPolicies(ctx, o.Store, c.Version, s)
+		l.Use(next)
+		l.Central.Store(c.Version)
+		return ApplyPolicies(ctx, db, c.Version, s)
 	case <-ctx.Done():
 		return fmt.Errorf("cluster settings: %w: %w", concordat.ErrUnavailable, ctx.Err())
 	}

@@ -14,14 +14,6 @@ import (
 	"concordat/site/retain"
 )
 
-// Now returns the current configuration. Read a key that can change while the site runs from Now whenever it is needed.
-func (o *Instance) Now() *config.Config {
-	if c := o.Live.Load(); c != nil {
-		return c
-	}
-	return o.Config
-}
-
 // LoadConfig reads the configuration at path and applies the settings for all nodes and the environment.
 func LoadConfig(path string) (*config.Config, error) {
 	var central config.Central

@@ -39,7 +39,7 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 		return nil, nil
 	}
 	if wanted != "" {
-		return Template(o.Now(), wanted)
+		return Template(o.Live.Now(), wanted)
 	}
 	common := ""
 	for i, id := range libraries {
@@ -74,7 +74,7 @@ func (o *Instance) Forward(ctx context.Context, wanted string, libraries []conco
 		most = max(most, slices.Index(strict, l.Policy.Forward))
 	}
 	if most < 0 {
-		return o.Now().Check.Forward, nil
+		return o.Live.Now().Check.Forward, nil
 	}
 	return strict[most], nil
 }

@@ -34,8 +34,8 @@ func (o *Instance) CheckDisk() error {
 	if err != nil {
 		return err
 	}
-	if left < o.Now().Serve.LowWater {
-		return fmt.Errorf("%w: %d MiB left, but %d MiB must stay free", concordat.ErrDiskFull, left>>20, o.Now().Serve.LowWater>>20)
+	if left < o.Live.Now().Serve.LowWater {
+		return fmt.Errorf("%w: %d MiB left, but %d MiB must stay free", concordat.ErrDiskFull, left>>20, o.Live.Now().Serve.LowWater>>20)
 	}
 	return nil
 }

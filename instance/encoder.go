@@ -46,13 +46,13 @@ func (o *Instance) Encoder() Encoder {
 // UseEncoder starts using the encoder specified by the current configuration, or the installed one. It closes the previous encoder;
 // checks still using it fall back to the table's leads and report this.
 func UseEncoder(o *Instance, log *slog.Logger) error {
-	e, err := NewEncoder(o.Dir, o.Now(), log)
+	e, err := NewEncoder(o.Dir, o.Live.Now(), log)
 	if err != nil {
 		return err
 	}
 	var next *encoding
 	if e != nil {
-		next = &encoding{e, compare.NewEncoder(e, o.Store.Checks, o.Now().Meaning.Encoder.Keep)}
+		next = &encoding{e, compare.NewEncoder(e, o.Store.Checks, o.Live.Now().Meaning.Encoder.Keep)}
 	}
 	return errors.Join(o.encoding.Swap(next).close(), OpenVectors(o, log))
 }

@@ -47,7 +47,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	for docs, err := range Batches(from.Documents(ctx), fillBatch) {
 		if err == nil {
 			err = Retry(ctx, func() error { return o.fillDocuments(ctx, docs) })
-			o.notePanic(err, "documents", len(docs))
+			o.panics.note(err, "documents", len(docs))
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("move documents into the shards: stopped after %d of %d: %w", n, all, err), from.Close())

@@ -16,8 +16,8 @@ func TestFillPanics(t *testing.T) {
 		t.Fatalf("got %v, want a fault", err)
 	}
 	counted := 0
-	o.panics.Store(&compare.Panics{Counted: func() { counted++ }})
-	if !o.notePanic(err) || o.notePanic(nil) || counted != 1 {
+	o.panics.told.Store(&compare.Panics{Counted: func() { counted++ }})
+	if !o.panics.note(err) || o.panics.note(nil) || counted != 1 {
 		t.Errorf("the fault was counted %d times, want once", counted)
 	}
 }

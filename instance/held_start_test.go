@@ -31,7 +31,7 @@ func TestKeysOrSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx := storetest.NewLosing(t.Context(), at)
-		id, err := o.MakeKeys(ctx, crypto.RawKey([32]byte{1}))
+		id, err := o.Keys.Make(ctx, crypto.RawKey([32]byte{1}))
 		if !ctx.Lost() {
 			if err != nil || at < 6 {
 				t.Errorf("after %d statements: %v", at, err)

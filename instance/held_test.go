@@ -81,7 +81,7 @@ func TestStrictestForward(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	usual := o.Now().Check.Forward
+	usual := o.Live.Now().Check.Forward
 	for _, x := range []struct {
 		wanted    string
 		libraries []concordat.LibraryID
@@ -231,7 +231,7 @@ func TestSharedKeystore(t *testing.T) {
 	o := open(t, create(t), instance.StoreOnly)
 	defer o.Close()
 	secret := crypto.RawKey([32]byte{1})
-	id, err := o.MakeKeys(t.Context(), secret)
+	id, err := o.Keys.Make(t.Context(), secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestSharedKeystore(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.SyncKeystore(t.Context()); !errors.Is(err, keyfile.ErrMode) {
+	if err := o.Keys.Sync(t.Context()); !errors.Is(err, keyfile.ErrMode) {
 		t.Errorf("a copy that others may read: %v", err)
 	}
 	if n, err := o.Store.KeystoreVersion(t.Context()); n != 0 || err != nil {
@@ -255,7 +255,7 @@ func TestSharedKeystore(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.SyncKeystore(t.Context()); err != nil {
+	if err := o.Keys.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := k.Update(t.Context(), func(id *crypto.Identity) (*crypto.Identity, error) { return id, nil }); err != nil ||

@@ -14,7 +14,6 @@ import (
 
 	"concordat"
 	"concordat/cluster"
-	"concordat/cluster/zk"
 	"concordat/index"
 	"concordat/index/encoded"
 	"concordat/instance/config"
@@ -58,39 +57,33 @@ type Instance struct {
 	Answers  *answer.Answerer // answers partners
 	Asks     *ask.Asker       // asks partners
 	Dir      string
-	Config   *config.Config
+	Config   *config.Config // as opened
+	Live     *LiveConfig    // Config with later changes
 	Store    *store.DB
 	Profiler *profile.Profiler
+	Keys     *Keys
 	// With WithIndex, one of these is set: shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
 	// Node replaces shard in the serving process of a site with several machines.
 	Node       *cluster.Node
 	nodeServer *http.Server
-	nodeDone   chan struct{}                  // closed when nodeServer has ended
-	Failed     chan error                     // receives why the node cannot continue
-	Trusted    *cluster.Trust                 // certificates of the node
-	supervised bool                           // set by --supervised
-	ask        Ask                            // prompts for the keystore's passphrase
-	Index      concordat.Index                // shard, remote or Node, whichever exists
-	indexNote  string                         // identifies the index of shard in the store's records
-	ahead      uint64                         // result of compareIndex
-	lock       *os.File                       // nil with StoreOnly
-	Since      time.Time                      // when this process acquired the lock
-	Settled    site.Settled                   // work reconciled on opening
-	Flags      map[string]string              // configuration keys set by a flag, with the flag
-	Live       atomic.Pointer[config.Config]  // Config with later changes; nil if there are none
-	Next       atomic.Pointer[config.Config]  // configuration after the next start; nil if unchanged
-	Central    atomic.Int64                   // version of the settings for all nodes included in Live
-	Watch      *zk.Session                    // session that reports these settings; nil if there is none
-	Deleting   atomic.Bool                    // whether this process performs deletions for all nodes
-	panics     atomic.Pointer[compare.Panics] // where panics are recorded; nil for the log
-	keystore   atomic.Int64                   // version of the folder's copy of the shared keystore
-	encoding   atomic.Pointer[encoding]       // encoder in use; nil if there is none
-	vectors    atomic.Pointer[encoded.Index]  // index of its vectors; nil if there is none
-	opening    sync.Mutex                     // held while opening or closing vectors
-	changed    chan struct{}                  // receives a value when documents have been added
-	setting    sync.Mutex                     // held while changing the configuration file
+	nodeDone   chan struct{}   // closed when nodeServer has ended
+	Failed     chan error      // receives why the node cannot continue
+	Trusted    *cluster.Trust  // certificates of the node
+	supervised bool            // set by --supervised
+	Index      concordat.Index // shard, remote or Node, whichever exists
+	indexNote  string          // identifies the index of shard in the store's records
+	ahead      uint64          // result of compareIndex
+	lock       *os.File        // nil with StoreOnly
+	Since      time.Time       // when this process acquired the lock
+	Settled    site.Settled    // work reconciled on opening
+	Deleting   atomic.Bool     // whether this process performs deletions for all nodes
+	panics     panicLog
+	encoding   atomic.Pointer[encoding]      // encoder in use; nil if there is none
+	vectors    atomic.Pointer[encoded.Index] // index of its vectors; nil if there is none
+	opening    sync.Mutex                    // held while opening or closing vectors
+	changed    chan struct{}                 // receives a value when documents have been added
 }
 
 // Mode specifies the parts of a site that a command needs.
@@ -117,14 +110,14 @@ func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, 
 		return nil, err
 	}
 	segment.UseGojieba(c.Segment.Gojieba)
-	o := &Instance{Dir: dir, Config: c, changed: make(chan struct{}, 1), supervised: options.Supervised, ask: options.Ask}
-	if err := o.openParts(ctx, w); err != nil {
+	o := &Instance{Dir: dir, Config: c, changed: make(chan struct{}, 1), Live: newLiveConfig(dir, c), supervised: options.Supervised}
+	if err := o.openParts(ctx, w, options.Ask); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
 }
 
-func (o *Instance) openParts(ctx context.Context, w Mode) error {
+func (o *Instance) openParts(ctx context.Context, w Mode, prompt Ask) error {
 	key, err := ReadIndexKey(o.Dir)
 	if err != nil {
 		return err
@@ -138,11 +131,12 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	if err := o.checkStore(ctx); err != nil {
 		return err
 	}
-	if err := o.SyncKeystore(ctx); err != nil {
+	o.Keys = &Keys{dir: o.Dir, ask: prompt, db: o.Store, live: o.Live}
+	if err := o.Keys.Sync(ctx); err != nil {
 		return err
 	}
 	options := site.Options{Worker: o.Worker(), ID: o.Config.Site.ID, Store: o.Store, Profiler: o.Profiler,
-		Rules: func() report.Rules { return o.Now().Report.Rules }}
+		Rules: func() report.Rules { return o.Live.Now().Report.Rules }}
 	if options.Stock, err = ownStock(o.Dir, o.Config); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"concordat"
@@ -34,6 +35,16 @@ const (
 // ErrNoKeys means that the site has no keystore.
 var ErrNoKeys = errors.New("this site has no keys; create them with concordat site key init")
 
+// Keys are the site's own keys: the keystore in its folder, what opens it, and what the store records about both. It is safe for
+// concurrent use.
+type Keys struct {
+	dir    string
+	ask    Ask // prompts for the keystore's passphrase; nil for no prompt
+	db     *store.DB
+	live   *LiveConfig
+	copied atomic.Int64 // version of the shared keystore of which the folder has a copy; 0 for none
+}
+
 // Keystore is the keystore of a site: the file and the secret that opens it.
 type Keystore struct {
 	Path   string
@@ -43,11 +54,11 @@ type Keystore struct {
 	opens  *crypto.Secret // secret after an Update; nil if it stays the same
 }
 
-// OpenKeystore opens the site's keystore; see the function OpenKeystore.
-func (o *Instance) OpenKeystore() (*Keystore, *crypto.Identity, error) {
-	k, id, err := OpenKeystore(o.Dir, o.ask)
+// Open opens the site's keystore; see the function OpenKeystore.
+func (ks *Keys) Open() (*Keystore, *crypto.Identity, error) {
+	k, id, err := OpenKeystore(ks.dir, ks.ask)
 	if err == nil {
-		k.Shared = o.SharedKeys()
+		k.Shared = ks.Shared()
 	}
 	return k, id, err
 }

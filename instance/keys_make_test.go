@@ -15,25 +15,25 @@ func TestEnsureKeys(t *testing.T) {
 	t.Setenv(instance.KeyFileVariable, "")
 	o, ctx := open(t, create(t), instance.StoreOnly), t.Context()
 	defer o.Close()
-	if k, err := o.Keys(ctx); err != nil || k.Made {
+	if k, err := o.Keys.State(ctx); err != nil || k.Made {
 		t.Fatalf("before: %+v, %v", k, err)
 	}
-	made, err := o.EnsureKeys(ctx)
+	made, err := o.Keys.Ensure(ctx)
 	if err != nil || !made {
 		t.Fatalf("made %v, %v", made, err)
 	}
-	k, err := o.Keys(ctx)
+	k, err := o.Keys.State(ctx)
 	if err != nil || !k.Made || !k.WantsExport() || k.Card == nil || k.Card.Name != "A test" || len(k.Card.URLs) != 0 {
 		t.Fatalf("after: %+v, %v", k, err)
 	}
-	if made, err := o.EnsureKeys(ctx); err != nil || made {
+	if made, err := o.Keys.Ensure(ctx); err != nil || made {
 		t.Errorf("again: made %v, %v", made, err)
 	}
 	// A site whose keystore is lost does not get new keys automatically, because others know it by the old ones.
 	if err := os.Rename(filepath.Join(o.Dir, instance.KeystoreName), filepath.Join(o.Dir, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := o.EnsureKeys(ctx); err != nil || made {
+	if made, err := o.Keys.Ensure(ctx); err != nil || made {
 		t.Errorf("keystore lost: made %v, %v", made, err)
 	}
 }
@@ -44,7 +44,7 @@ func TestEnsureKeysPartners(t *testing.T) {
 	if err := o.Store.Partners.AddPartner(ctx, store.Partner{Site: "AAAAAAA", Name: "north", Card: []byte("card")}); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := o.EnsureKeys(ctx); err != nil || made {
+	if made, err := o.Keys.Ensure(ctx); err != nil || made {
 		t.Errorf("made %v, %v", made, err)
 	}
 }
@@ -53,17 +53,17 @@ func TestEnsureKeysPartners(t *testing.T) {
 func TestLockedRoot(t *testing.T) {
 	t.Setenv(instance.KeyFileVariable, "")
 	o, ctx := open(t, create(t), instance.StoreOnly), t.Context()
-	if _, err := o.EnsureKeys(ctx); err != nil {
+	if _, err := o.Keys.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.PutOffRoot(ctx); err != nil {
+	if err := o.Keys.PutOffRoot(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if k, err := o.Keys(ctx); err != nil || k.WantsExport() || !k.Root {
+	if k, err := o.Keys.State(ctx); err != nil || k.WantsExport() || !k.Root {
 		t.Errorf("put off: %+v, %v", k, err)
 	}
 	pass := crypto.Passphrase([]byte("correct horse battery"))
-	b, err := o.LockedRoot(ctx, pass)
+	b, err := o.Keys.LockedRoot(ctx, pass)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestLockedRoot(t *testing.T) {
 	if _, err := crypto.UnlockRoot(b, crypto.Passphrase([]byte("another horse"))); err == nil {
 		t.Error("opens with another passphrase")
 	}
-	if k, err := o.Keys(ctx); err != nil || k.Exported.IsZero() || !k.Root {
+	if k, err := o.Keys.State(ctx); err != nil || k.Exported.IsZero() || !k.Root {
 		t.Errorf("exported: %+v, %v", k, err)
 	}
 }

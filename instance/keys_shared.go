@@ -19,17 +19,17 @@ import (
 // reach the others immediately. Therefore the store contains the keystore, encrypted like its file, and each node has a copy; the secret
 // that opens it is never in the store.
 
-// SharedKeys returns the store in which the site's nodes share the keystore, or nil for a site with one machine.
-func (o *Instance) SharedKeys() *store.DB {
-	if !o.Config.Clustered() {
+// Shared returns the store in which the site's nodes share the keystore, or nil for a site with one machine.
+func (ks *Keys) Shared() *store.DB {
+	if !ks.live.Now().Clustered() {
 		return nil
 	}
-	return o.Store
+	return ks.db
 }
 
-// SyncKeystore updates this node's copy of the keystore from the shared one. The first node with a keystore shares it with the others.
-func (o *Instance) SyncKeystore(ctx context.Context) error {
-	db := o.SharedKeys()
+// Sync updates this node's copy of the keystore from the shared one. The first node with a keystore shares it with the others.
+func (ks *Keys) Sync(ctx context.Context) error {
+	db := ks.Shared()
 	if db == nil {
 		return nil
 	}
@@ -37,10 +37,10 @@ func (o *Instance) SyncKeystore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if version > 0 && version == o.keystore.Load() {
+	if version > 0 && version == ks.copied.Load() {
 		return nil
 	}
-	path := filepath.Join(o.Dir, KeystoreName)
+	path := filepath.Join(ks.dir, KeystoreName)
 	own, err := keyfile.Bytes(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -58,7 +58,7 @@ func (o *Instance) SyncKeystore(ctx context.Context) error {
 		err = keyfile.Replace(path, content)
 	}
 	if err == nil {
-		o.keystore.Store(version)
+		ks.copied.Store(version)
 	}
 	return err
 }

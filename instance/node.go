@@ -134,9 +134,10 @@ func (o *Instance) openNode(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	if z, ok := session.(*zk.Session); ok {
-		if err := o.firstSettings(ctx, z); err != nil {
+		if err := o.Live.firstSettings(ctx, z, o.Store); err != nil {
 			return errors.Join(err, session.Close(), l.Close())
 		}
+		o.Config = o.Live.Now()
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.Config.Log.Level}))
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
@@ -163,7 +164,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 			return o.Profile(context.WithoutCancel(ctx), d)
 		},
 			Panicked: func(value any, stack []byte) {
-				o.notePanic(&compare.Fault{Value: value, Stack: stack}, "node", t.Node)
+				o.panics.note(&compare.Fault{Value: value, Stack: stack}, "node", t.Node)
 			}},
 	})
 	if err != nil {

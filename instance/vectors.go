@@ -36,7 +36,7 @@ func spacePath(o *Instance, recipe string) string {
 
 // wantsVectors reports whether this process should have an index of the encoder's vectors under the current configuration.
 func wantsVectors(o *Instance) bool {
-	return o.shard != nil && o.Now().Meaning.Index == config.IndexEncoder && o.Encoder() != nil
+	return o.shard != nil && o.Live.Now().Meaning.Index == config.IndexEncoder && o.Encoder() != nil
 }
 
 // OpenVectors opens the index of the encoder's vectors for checks to search, if the configuration wants one and FileVectors has created

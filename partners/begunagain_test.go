@@ -30,10 +30,10 @@ func TestFederationBegunAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.EnsureKeys(t.Context()); err != nil {
+		if _, err := o.Keys.Ensure(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		k, _, err := o.OpenKeystore()
+		k, _, err := o.Keys.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestFederationBegunAgain(t *testing.T) {
 	// want checks that the server uses the secret of the keys on disk.
 	want := func(o *instance.Instance, p *Server, former concordat.Scheme) concordat.Scheme {
 		t.Helper()
-		_, id, err := o.OpenKeystore()
+		_, id, err := o.Keys.Open()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ var (
 
 // Open opens the site's keystore and card. If there are no keys, it fails with instance.ErrNoKeys.
 func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, error) {
-	k, id, err := o.OpenKeystore()
+	k, id, err := o.Keys.Open()
 	if err != nil {
 		return nil, err
 	}

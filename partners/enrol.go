@@ -31,7 +31,7 @@ func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Of
 		return nil, err
 	}
 	switch {
-	case o.Now().Federation.Listen == "":
+	case o.Live.Now().Federation.Listen == "":
 		return nil, refusedf(RefusedClosed, "other sites cannot reach this site to redeem an invitation; set "+
 			"federation.listen, and start concordat serve")
 	case card == nil || f.URL == "" && len(card.URLs) == 0:

@@ -144,7 +144,7 @@ func (c *Client) joinOne(ctx context.Context, m store.Membership) error {
 func (c *Client) reread(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.o.SyncKeystore(ctx); err != nil {
+	if err := c.o.Keys.Sync(ctx); err != nil {
 		return err
 	}
 	info, err := os.Stat(c.keys.Path)

@@ -48,9 +48,9 @@ func federated(t *testing.T) (*instance.Instance, *Client) {
 			t.Fatal(err)
 		}
 	}
-	_, err := o.EnsureKeys(t.Context())
+	_, err := o.Keys.Ensure(t.Context())
 	must(err)
-	k, _, err := o.OpenKeystore()
+	k, _, err := o.Keys.Open()
 	must(err)
 	_, _, err = instance.MakeCard(t.Context(), o.Store, k, crypto.CardFields{Name: "site", URLs: []string{"https://127.0.0.1:1"},
 		Modes: crypto.ModeSealed}, nil, time.Now())

@@ -34,7 +34,7 @@ func Names(ctx context.Context, db *store.DB) (map[concordat.SiteID]string, erro
 
 // ReportNames returns the display names of the accounts, sites and libraries in a report.
 func ReportNames(ctx context.Context, o *instance.Instance) (report.Names, error) {
-	n, err := site.Names(ctx, o.Store, o.Site.ID(), o.Now().Site.Title)
+	n, err := site.Names(ctx, o.Store, o.Site.ID(), o.Live.Now().Site.Title)
 	if err != nil {
 		return n, err
 	}

@@ -51,7 +51,7 @@ func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instanc
 		if err != nil {
 			return err
 		}
-		k.Shared = o.SharedKeys()
+		k.Shared = o.Keys.Shared()
 		return f(o, k, id)
 	})
 }

@@ -81,7 +81,7 @@ func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root st
 	if err != nil {
 		return err
 	}
-	id, aside, err := o.ResumeKeys(ctx, seed, secret, keep)
+	id, aside, err := o.Keys.Resume(ctx, seed, secret, keep)
 	if errors.Is(err, crypto.ErrFormat) {
 		return cli.Usage(err)
 	}
@@ -130,9 +130,9 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 	}
 	var id *crypto.Identity
 	if held {
-		id, err = o.Relock(ctx, secret, keyFile)
+		id, err = o.Keys.Relock(ctx, secret, keyFile)
 	} else {
-		id, err = o.MakeKeys(ctx, secret)
+		id, err = o.Keys.Make(ctx, secret)
 	}
 	if err != nil {
 		return err

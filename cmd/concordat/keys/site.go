@@ -103,7 +103,7 @@ timer, renews it every week as long as the keystore has the root key.`,
 				if err != nil {
 					return err
 				}
-				fields := o.CardFields()
+				fields := o.Keys.CardFields()
 				if card != nil {
 					fields = card.CardFields
 				}

@@ -116,7 +116,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 		return err
 	}
 	defer end()
-	shard, err := o.OpenBatchIndex(b.ID)
+	shard, err := o.BatchFolders().OpenIndex(b.ID)
 	if err != nil {
 		return err
 	}

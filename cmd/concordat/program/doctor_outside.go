@@ -136,7 +136,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 		}
 	}
 	d.ok("keys", "the keystore belongs to site %s", id.Site())
-	if k, err := o.Keys(ctx); err == nil && k.Root && k.Exported.IsZero() {
+	if k, err := o.Keys.State(ctx); err == nil && k.Root && k.Exported.IsZero() {
 		d.warning("root key", "keep a copy elsewhere with concordat site key export-root FILE --keep",
 			"the root key exists only in the keystore: if the keystore is lost, no one can prove any longer that this site signed its reports")
 	}

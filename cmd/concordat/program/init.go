@@ -76,7 +76,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	if err != nil {
 		return err
 	}
-	if err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { _, err := o.EnsureKeys(ctx); return err }); err != nil {
+	if err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { _, err := o.Keys.Ensure(ctx); return err }); err != nil {
 		return fmt.Errorf("cannot create keys for site %s: %w", id, err)
 	}
 	if a.JSON {

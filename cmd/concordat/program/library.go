@@ -143,7 +143,7 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Lib
 			return err
 		}
 	}
-	if _, err := instance.Template(o.Now(), p.Template); fl.Changed("template") && err != nil {
+	if _, err := instance.Template(o.Live.Now(), p.Template); fl.Changed("template") && err != nil {
 		return err
 	}
 	if err := p.Validate(); err != nil {

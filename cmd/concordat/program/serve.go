@@ -45,7 +45,7 @@ through the serving process. Stop the site only to change the scheme with concor
 				}
 				if listen != "" {
 					o.Config.Serve.Listen = listen
-					o.Flags = map[string]string{"serve.listen": "--listen"}
+					o.Live.Flags = map[string]string{"serve.listen": "--listen"}
 				}
 				return a.serve(cmd.Context(), o)
 			})
