@@ -242,7 +242,7 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID,
 		missing: map[concordat.ShardID]ShardStatus{}, in: make(chan answered, 2*len(shards)+2*coord.MaxCopies)}
 	r.view, _ = n.fan.now()
 	r.until = time.Now().Add(askTime)
-	r.q.MinSeq = n.minSeq(shards)
+	r.q.MinSeq = n.router.minSeq(shards)
 	for _, id := range shards {
 		r.open[id] = &openShard{left: candidates(r.view, id), status: ShardGone}
 	}
@@ -281,19 +281,6 @@ func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFun
 		d = min(d, time.Until(t)*9/10)
 	}
 	return context.WithTimeout(ctx, d)
-}
-
-// minSeq returns the newest record that this node has written to each shard, which its own readers must see.
-func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	out := map[concordat.ShardID]uint64{}
-	for _, id := range shards {
-		if s := n.written[id]; s > 0 {
-			out[id] = s
-		}
-	}
-	return out
 }
 
 // candidates returns the live nodes with copies in sync or, if there are none, the live nodes with other copies.

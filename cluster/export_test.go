@@ -10,7 +10,7 @@ import (
 )
 
 // Revision draws a revision as a write at node n would.
-func Revision(n *Node) uint64 { return n.clock.draw(1) }
+func Revision(n *Node) uint64 { return n.router.clock.draw(1) }
 
 // WriteAt makes the copy store profiles under consecutive revisions starting at rev.
 func WriteAt(ctx context.Context, c *Copy, rev uint64, ps ...*concordat.Profile) error {

@@ -71,8 +71,8 @@ func TestHedge(t *testing.T) {
 
 // TestUnknownShard: a write to a shard that the node's view lacks is refused with the cause.
 func TestUnknownShard(t *testing.T) {
-	n := &Node{fan: newFan(offline{}), ctx: t.Context(), o: NodeOptions{Session: offline{}}}
-	if _, err := n.writeOnce(t.Context(), "00", callWrite, 1, nil); !errors.Is(err, concordat.ErrUnavailable) {
+	r := &router{fan: newFan(offline{}), ctx: t.Context(), o: &NodeOptions{Session: offline{}}}
+	if _, err := r.writeOnce(t.Context(), "00", callWrite, 1, nil); !errors.Is(err, concordat.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -107,13 +107,14 @@ func TestReopened(t *testing.T) {
 
 // TestClosingEndsWrites: a node that closes does not wait for the reply of another node to a write.
 func TestClosingEndsWrites(t *testing.T) {
-	n := &Node{fan: newFan(nil)}
-	n.fan.pass(coord.View{Live: map[coord.NodeID]coord.Node{"a": {Incarnation: "a:1"}},
+	r := &router{fan: newFan(nil)}
+	r.fan.pass(coord.View{Live: map[coord.NodeID]coord.Node{"a": {Incarnation: "a:1"}},
 		Shards: map[concordat.ShardID]coord.Shard{"00": {State: coord.State{Epoch: 1, Leader: "a:1", ISR: []coord.NodeID{"a"}}}}})
-	n.ctx, n.cancel = context.WithCancel(t.Context())
-	n.cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.ctx = ctx
 	ended := false
-	n.cancelOnEpoch(nil, "00", 1, func() { ended = true })
+	r.cancelOnEpoch(nil, "00", 1, func() { ended = true })
 	if !ended {
 		t.Error("the write goes on")
 	}

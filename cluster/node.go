@@ -54,29 +54,26 @@ type NodeOptions struct {
 // Node is one of several nodes of a site; it has the copies assigned to it, and access to all others. It is a concordat.Index over all
 // shards of the site. It is safe for concurrent use.
 type Node struct {
-	o      NodeOptions
-	log    *slog.Logger
-	layout Layout // the part that never changes, as read at the start
-	boot   string
-	lost   bool // the content of Dir may be older than it seems
-	fan    *fan
-	peers  *HTTPPeers
-	ask    asking
-	write  numbers
-	notes  notes
-	doubts doubts
-	clock  clock
+	o       NodeOptions
+	log     *slog.Logger
+	layout  Layout // the part that never changes, as read at the start
+	boot    string // identifies the start
+	lost    bool   // the content of Dir may be older than it seems
+	fan     *fan
+	peers   *HTTPPeers
+	hosting hosting
+	router  router
+	pauses  pauses
+	notes   notes
+	ask     asking
+	doubts  doubts
 
 	ctx    context.Context // context of background work; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	hosting hosting
-	pauses  pauses
-
-	mu        sync.Mutex                   // protects hosting.copies, pauses.now and the following fields
-	written   map[concordat.ShardID]uint64 // newest record written by this node, which its readers must see
-	announced coord.Incarnation            // incarnation announced
+	mu        sync.Mutex        // protects the following fields, hosting.copies, router.written and pauses.now
+	announced coord.Incarnation // incarnation announced
 	fatal     error
 	reached   time.Time // when the coordinator last confirmed the session; updated about once per second
 
@@ -99,12 +96,10 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.WriteTime == 0 {
 		o.WriteTime = time.Minute
 	}
-	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), written: map[concordat.ShardID]uint64{},
-		changed: make(chan struct{}, 1), boot: rand.Text()}
+	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), changed: make(chan struct{}, 1), boot: rand.Text()}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
-	n.clock.now = o.Copy.Now
 	n.peers = &HTTPPeers{Client: o.Client, Scheme: o.Scheme}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {
@@ -116,6 +111,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.doubts = doubts{fan: n.fan, peers: n.peers, ask: &n.ask, log: n.log, ctx: n.ctx, wg: &n.wg}
 	n.hosting = hosting{o: &n.o, log: n.log, fan: n.fan, peers: n.peers, ctx: n.ctx, changed: n.changed, mu: &n.mu,
 		copies: map[concordat.ShardID]*hosted{}}
+	n.router = router{o: &n.o, boot: n.boot, fan: n.fan, peers: n.peers, hosting: &n.hosting, notes: &n.notes,
+		clock: clock{now: o.Copy.Now}, ctx: n.ctx, wg: &n.wg, mu: &n.mu, written: map[concordat.ShardID]uint64{}}
 	n.pauses = pauses{hosting: &n.hosting, layout: &n.layout, mu: &n.mu}
 	n.wg.Go(n.runViews)
 	n.wg.Go(n.run)

@@ -187,7 +187,7 @@ func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
 	g, ctx := errgroup.WithContext(ctx)
 	for i, id := range ids {
 		g.Go(func() error {
-			_, err := n.writeOnce(ctx, id, callReplace, 0, by[id])
+			_, err := n.router.writeOnce(ctx, id, callReplace, 0, by[id])
 			if made[i], err = put(len(by[id]), err); err != nil {
 				return fmt.Errorf("shard %s: %w", id, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,7 +17,22 @@ import (
 	"concordat/index"
 )
 
-// This file routes writes to the masters of their shards.
+// router sends the node's writes to the masters of their shards, until they are acknowledged.
+type router struct {
+	o       *NodeOptions
+	boot    string // identifies the node's start; the sender of its operations
+	fan     *fan
+	peers   *HTTPPeers
+	hosting *hosting
+	notes   *notes
+	clock   clock           // draws the revisions
+	numbers numbers         // of its operations
+	ctx     context.Context // context of the node
+	wg      *sync.WaitGroup
+
+	mu      *sync.Mutex                  // the node's mu; protects written
+	written map[concordat.ShardID]uint64 // newest record written by this node, which its readers must see
+}
 
 // tryAgain is the delay before resending a write if the view has not changed.
 const tryAgain = 50 * time.Millisecond
@@ -29,7 +45,7 @@ func (n *Node) Put(ctx context.Context, ps ...*concordat.Profile) error {
 		id := n.layout.ShardFor(p.Document.Library, p.Document.ID)
 		by[id] = append(by[id], index.Change{Put: p})
 	}
-	return n.writeAll(ctx, by)
+	return n.router.writeAll(ctx, by)
 }
 
 // Delete implements concordat.Index.
@@ -41,19 +57,20 @@ func (n *Node) Delete(ctx context.Context, refs ...concordat.Ref) error {
 			by[id] = append(by[id], index.Change{Delete: r})
 		}
 	}
-	return n.writeAll(ctx, by)
+	return n.router.writeAll(ctx, by)
 }
 
-func (n *Node) writeAll(ctx context.Context, by map[concordat.ShardID][]index.Change) error {
-	if n.ctx.Err() != nil {
+// writeAll writes the changes of several shards at once.
+func (r *router) writeAll(ctx context.Context, by map[concordat.ShardID][]index.Change) error {
+	if r.ctx.Err() != nil {
 		return fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 	}
-	ctx, cancel := within(ctx, n.o.WriteTime)
+	ctx, cancel := within(ctx, r.o.WriteTime)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	for id, changes := range by {
 		g.Go(func() error {
-			if err := n.writeShard(ctx, id, changes); err != nil {
+			if err := r.writeShard(ctx, id, changes); err != nil {
 				return fmt.Errorf("shard %s: %w", id, err)
 			}
 			return nil
@@ -76,16 +93,16 @@ const redrawTime = 2 * time.Second
 
 // writeShard sends the changes to the shard's master until they are acknowledged. If others wrote a document with a higher revision,
 // either concurrently or because this node's clock is slow, the change is repeated with a revision above that one.
-func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
+func (r *router) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
 	begun := time.Now()
 	for {
-		rev := n.clock.draw(len(changes))
-		repeated, err := n.writeOnce(ctx, id, callWrite, rev, changes)
+		rev := r.clock.draw(len(changes))
+		repeated, err := r.writeOnce(ctx, id, callWrite, rev, changes)
 		var late *lateError
 		if !errors.As(err, &late) {
 			return err
 		}
-		n.clock.see(late.newest)
+		r.clock.see(late.newest)
 		// Only the wall clock reveals that the machine was suspended.
 		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
 		if repeated || took > redrawTime {
@@ -101,33 +118,33 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 
 // writeOnce sends the changes to the shard's master, and again whenever another node becomes master, until there is a reply. repeated
 // reports that an earlier message may also have taken effect.
-func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string, rev uint64,
+func (r *router) writeOnce(ctx context.Context, id concordat.ShardID, call string, rev uint64,
 	changes []index.Change) (repeated bool, err error) {
-	number := n.write.begin()
-	defer n.write.end(number)
+	number := r.numbers.begin()
+	defer r.numbers.end(number)
 	var last error
 	for {
-		v, news := n.fan.now()
+		v, news := r.fan.now()
 		s, ok := v.Shards[id]
 		if ok && v.Leads(s.State) {
-			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch, Rev: rev}
-			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, call, op, changes)
+			op := operation{Sender: r.boot, Number: number, Done: r.numbers.done(), Epoch: s.Epoch, Rev: rev}
+			seq, err := r.sendWrite(ctx, v.Live[s.ISR[0]], id, call, op, changes)
 			if err == nil {
-				n.noteWritten(id, seq)
-				return repeated, n.notes.note(ctx, id, Position{Epoch: op.Epoch, Seq: seq})
+				r.noteWritten(id, seq)
+				return repeated, r.notes.note(ctx, id, Position{Epoch: op.Epoch, Seq: seq})
 			}
 			if last = err; ctx.Err() == nil && !repeatable(err) {
 				return repeated, err
 			}
 			repeated = true
 		}
-		if !n.o.Session.Online() {
+		if !r.o.Session.Online() {
 			return repeated, cutOff(last)
 		}
 		select {
 		case <-news:
 		case <-time.After(tryAgain):
-		case <-n.ctx.Done():
+		case <-r.ctx.Done():
 			return repeated, fmt.Errorf("the node is closed: %w", concordat.ErrUnavailable)
 		case <-ctx.Done():
 			if last == nil {
@@ -159,26 +176,27 @@ func repeatable(err error) bool {
 }
 
 // sendWrite sends one message, and gives up as soon as the shard has a new epoch, because a hung master would keep the caller waiting.
-func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
+func (r *router) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
 	changes []index.Change) (uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	gone := make(chan struct{})
 	defer close(gone)
-	n.wg.Go(func() { n.cancelOnEpoch(gone, id, op.Epoch, cancel) })
-	if to.ID == n.o.Node.ID {
-		c, ok := n.hosting.get(id)
+	r.wg.Go(func() { r.cancelOnEpoch(gone, id, op.Epoch, cancel) })
+	if to.ID == r.o.Node.ID {
+		c, ok := r.hosting.get(id)
 		if !ok {
 			return 0, fmt.Errorf("shard %s is not open on this node: %w", id, concordat.ErrUnavailable)
 		}
 		return c.operate(ctx, call, op, changes)
 	}
-	return n.peers.write(ctx, to, id, call, op, changes)
+	return r.peers.write(ctx, to, id, call, op, changes)
 }
 
-func (n *Node) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch uint64, cancel func()) {
+// cancelOnEpoch calls cancel once the shard has left the epoch or the node is closed; it returns when gone is closed.
+func (r *router) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch uint64, cancel func()) {
 	for {
-		v, news := n.fan.now()
+		v, news := r.fan.now()
 		if s := v.Shards[id]; s.Epoch != epoch || !v.Leads(s.State) {
 			cancel()
 			return
@@ -187,17 +205,30 @@ func (n *Node) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch u
 		case <-news:
 		case <-gone:
 			return
-		case <-n.ctx.Done():
+		case <-r.ctx.Done():
 			cancel()
 			return
 		}
 	}
 }
 
-func (n *Node) noteWritten(id concordat.ShardID, seq uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.written[id] = max(n.written[id], seq)
+func (r *router) noteWritten(id concordat.ShardID, seq uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written[id] = max(r.written[id], seq)
+}
+
+// minSeq returns the newest record that this node has written to each shard, which its own readers must see.
+func (r *router) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[concordat.ShardID]uint64{}
+	for _, id := range shards {
+		if s := r.written[id]; s > 0 {
+			out[id] = s
+		}
+	}
+	return out
 }
 
 // write sends the changes to a node that should be master.
