@@ -43,18 +43,15 @@ func Observe(ctx context.Context, c *config.Config) (coord.Session, error) {
 	return session, err
 }
 
-// Found is like Observe, but the session can create the site's cluster, for indexes with the scheme. end ends it.
-func Found(ctx context.Context, c *config.Config, scheme concordat.Scheme) (f coord.Founder, end func() error, err error) {
-	session, f, err := dial(ctx, c, zk.Options{Scheme: string(scheme), Found: true})
-	if err != nil {
-		return nil, nil, err
-	}
-	return f, session.Close, nil
+// Found is like Observe, but the session can create the site's cluster, for indexes with the scheme.
+func Found(ctx context.Context, c *config.Config, scheme concordat.Scheme) (coord.Founder, error) {
+	_, founder, err := dial(ctx, c, zk.Options{Scheme: string(scheme), Found: true})
+	return founder, err
 }
 
-// dial begins a session with the coordinator at the configured address, and returns it for a node and for the founder of a cluster. Of
-// as, it uses the node with its scheme and identity file, and whether the session can create the site's root. An observer has no scheme,
-// since it might be about to change it.
+// dial begins a session with the coordinator at the configured address, and returns it as a node's and as a founder's. Of as, it uses the
+// node with its scheme and identity file, and whether the session can create the site's root. An observer has no scheme, since it might
+// be about to change it.
 func dial(ctx context.Context, c *config.Config, as zk.Options) (coord.Session, coord.Founder, error) {
 	address := c.Cluster.Coordinator
 	switch scheme, _, _ := strings.Cut(address, "://"); scheme {

@@ -182,12 +182,11 @@ type Session interface {
 	Close() error
 }
 
-// A Founder is a session as seen by those who create a cluster at a coordinator that has none.
+// A Founder is a session for creating a cluster at a coordinator that has none. View, Configure and Close do the same as in a Session.
 type Founder interface {
-	// View is the same as Coordinator.View.
 	View() <-chan View
-	// Configure is the same as Session.Configure.
 	Configure(ctx context.Context, version int64, data []byte) (int64, error)
 	// Create creates the shards with version 0, either all or none. If one of them exists, it fails with concordat.ErrExists.
 	Create(ctx context.Context, shards map[concordat.ShardID]State) error
+	Close() error
 }

@@ -85,11 +85,11 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardSnapshot,
 	keys []byte) error {
 	dir, node := filepath.Join(o.Dir, instance.ClusterName), coord.NodeID(o.Config.Cluster.Node)
-	founder, end, err := instance.Found(ctx, o.Config, o.Profiler.Scheme())
+	founder, err := instance.Found(ctx, o.Config, o.Profiler.Scheme())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = end() }() // used only to found the cluster
+	defer func() { _ = founder.Close() }() // used only to found the cluster
 	epochs := map[concordat.ShardID]uint64{}
 	for _, m := range held {
 		epochs[m.Shard] = m.Epoch
