@@ -18,10 +18,9 @@ import (
 )
 
 // Alone is the shard of a single-node site; it has the same log, index and state machine as in a cluster, but with a coordinator in a
-// file and no other copies. It implements concordat.Index, and index.Shard for reading. Whatever Put and Delete have acknowledged is in
-// the log on disk.
+// file and no other copies. It implements concordat.Index. Whatever Put and Delete have acknowledged is in the log on disk.
 type Alone struct {
-	*index.Shard
+	index   *index.Shard // the copy's; no snapshot replaces it, because there is no other copy
 	copy    *Copy
 	session *local.Session
 
@@ -50,7 +49,7 @@ func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Alone{Shard: c.index, copy: c}
+	a := &Alone{index: c.index, copy: c}
 	if err := a.begin(ctx, filepath.Join(dir, stateName)); err != nil {
 		return nil, fmt.Errorf("%w (closing: %v)", err, a.Close())
 	}
@@ -70,7 +69,7 @@ func Replay(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Persist(ctx); err != nil {
+	if err := a.index.Persist(ctx); err != nil {
 		return errors.Join(err, a.Close())
 	}
 	return a.Close()
@@ -140,6 +139,29 @@ func (a *Alone) lead(ctx context.Context) error {
 	return err
 }
 
+// Index returns the shard's index, for everything but changes of documents, which go through a and its log. Close closes it.
+func (a *Alone) Index() *index.Shard { return a.index }
+
+// Match implements concordat.Index.
+func (a *Alone) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
+	return a.index.Match(ctx, q)
+}
+
+// TextStats implements concordat.Index.
+func (a *Alone) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
+	return a.index.TextStats(ctx, terms)
+}
+
+// SearchText implements concordat.Index.
+func (a *Alone) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
+	return a.index.SearchText(ctx, q)
+}
+
+// Document implements concordat.Index.
+func (a *Alone) Document(ctx context.Context, r concordat.Ref) (*concordat.Document, error) {
+	return a.index.Document(ctx, r)
+}
+
 // Put implements concordat.Index.
 func (a *Alone) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	changes := make([]index.Change, len(ps))
@@ -177,7 +199,7 @@ func (a *Alone) PauseWrites(f func() error) error {
 // Purge erases deleted and replaced documents from disk, including the log. It returns the same errors as index.Shard.Purge, and can be
 // called again.
 func (a *Alone) Purge(ctx context.Context) error {
-	if err := a.Shard.Purge(ctx); err != nil {
+	if err := a.index.Purge(ctx); err != nil {
 		return err
 	}
 	return a.copy.dropLog(ctx)
@@ -187,7 +209,7 @@ func (a *Alone) Purge(ctx context.Context) error {
 func (a *Alone) Close() error {
 	if _, err := a.copy.Status(); err == nil {
 		// Anything missing from the index on disk is in the log, so an error only makes the next opening slower.
-		_ = a.Persist(context.Background())
+		_ = a.index.Persist(context.Background())
 	}
 	err := a.copy.Close()
 	if a.session != nil {

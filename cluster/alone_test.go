@@ -333,8 +333,8 @@ func TestRenewProfiles(t *testing.T) {
 					t.Errorf("%s has the text %q, want %q", id, got, want)
 				}
 			}
-			if s, err := a.TextStats(t.Context(), nil); err != nil || a.Stats().Documents != 3 || s.Meant != 2 {
-				t.Errorf("%d documents, the cells of %d of them known, %v; want 3 and 2", a.Stats().Documents, s.Meant, err)
+			if s, err := a.TextStats(t.Context(), nil); err != nil || a.Index().Stats().Documents != 3 || s.Meant != 2 {
+				t.Errorf("%d documents, the cells of %d of them known, %v; want 3 and 2", a.Index().Stats().Documents, s.Meant, err)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func writeUntilKilled(dir string) {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	start := a.Stats().Documents
+	start := a.Index().Stats().Documents
 	lines := make(chan string)
 	for w := range 3 {
 		go func() {

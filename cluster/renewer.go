@@ -157,7 +157,7 @@ func (a *Alone) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error
 
 // Unfit implements Renewer.
 func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.Unfit, error) {
-	return a.Shard.Unfit(&q)
+	return a.index.Unfit(&q)
 }
 
 // Renew implements Renewer. It continues even if the master changes. After an error, the documents of some shards may have been renewed.

@@ -13,7 +13,7 @@ import (
 // next document. If another process serves the site, it reads the documents one by one through the catalogue.
 func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
 	if o.shard != nil {
-		return o.shard.LibraryDocuments(ctx, lib)
+		return o.shard.Index().LibraryDocuments(ctx, lib)
 	}
 	return func(yield func(*concordat.Document, error) bool) {
 		after := concordat.DocumentID("")

@@ -236,7 +236,7 @@ func (o *Instance) Stats() index.Stats {
 	case o.Node != nil:
 		return o.Node.Stats()
 	case o.shard != nil:
-		return o.shard.Stats()
+		return o.shard.Index().Stats()
 	}
 	return index.Stats{}
 }
@@ -246,7 +246,7 @@ func (o *Instance) IndexReady() error {
 	switch {
 	case o.Node != nil:
 		return o.Node.Ready()
-	case o.shard == nil || o.shard.Stats().Segments < 0:
+	case o.shard == nil || o.shard.Index().Stats().Segments < 0:
 		return errors.New("the index is not open")
 	}
 	return nil

@@ -92,7 +92,7 @@ func (n notedIndex) Purge(ctx context.Context) error {
 
 // noteIndex records the last log record that the index has acknowledged.
 func noteIndex(ctx context.Context, o *Instance) error {
-	at := o.shard.Applied()
+	at := o.shard.Index().Applied()
 	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
 }
 
@@ -101,7 +101,7 @@ func noteIndex(ctx context.Context, o *Instance) error {
 // first change.
 func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	path := filepath.Join(o.Dir, IndexName, "00", identityName)
-	if o.shard.Stats().Documents == 0 {
+	if o.shard.Index().Stats().Documents == 0 {
 		if err := RefuseEmptyIndex(ctx, o); err != nil {
 			return 0, err
 		}
@@ -125,7 +125,7 @@ func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
 	if err != nil || len(noted) == 0 {
 		return 0, err
 	}
-	at, last := o.shard.Applied(), noted[0]
+	at, last := o.shard.Index().Applied(), noted[0]
 	end := at.Seq
 	if at.Epoch > last.Epoch { // opening began an epoch, which adds a record
 		end--

@@ -94,7 +94,7 @@ func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
 	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
 		return nil, err
 	}
-	all := o.shard.Refs()
+	all := o.shard.Index().Refs()
 	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
 	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
 		return nil, nil

@@ -51,8 +51,8 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 		if state, err = o.Store.Snapshot(ctx); err != nil {
 			return err
 		}
-		t.Made, t.Sentences = time.Now().UTC(), o.shard.Stats().Sentences
-		frozen, err = o.shard.Freeze()
+		t.Made, t.Sentences = time.Now().UTC(), o.shard.Index().Stats().Sentences
+		frozen, err = o.shard.Index().Freeze()
 		return err
 	})
 	if err != nil {

@@ -98,14 +98,14 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 			if err != nil {
 				return err
 			}
-			return live(ctx, s, prints)
+			return errors.Join(live(ctx, s, s, prints), s.Close())
 		}},
 		{"logged", func(d string) error {
 			s, err := cluster.OpenAlone(ctx, d, o)
 			if err != nil {
 				return err
 			}
-			return live(ctx, s, prints)
+			return errors.Join(live(ctx, s, s.Index(), prints), s.Close())
 		}},
 		{"bulk", func(d string) error { return index.Build(d, o, profiles(prints)) }},
 	} {
@@ -135,12 +135,8 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 	return nil
 }
 
-// live puts the prints in acknowledged batches of about 1,000 sentences, one after another, merges, and closes the index.
-func live(ctx context.Context, s interface {
-	concordat.Index
-	Merge(context.Context) error
-	Close() error
-}, prints []concordat.Fingerprint) (err error) {
+// live puts the prints into s in acknowledged batches of about 1,000 sentences, one after another, and merges the shard x that has them.
+func live(ctx context.Context, s concordat.Index, x *index.Shard, prints []concordat.Fingerprint) (err error) {
 	var batch []*concordat.Profile
 	for p := range profiles(prints) {
 		if batch = append(batch, p); len(batch) == 5 {
@@ -154,9 +150,9 @@ func live(ctx context.Context, s interface {
 		err = s.Put(ctx, batch...)
 	}
 	if err == nil {
-		err = s.Merge(ctx)
+		err = x.Merge(ctx)
 	}
-	return errors.Join(err, s.Close())
+	return err
 }
 
 // stored returns the size in bytes of a copy of the index in dir, because dir might still contain segments that have been merged.

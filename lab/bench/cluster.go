@@ -136,7 +136,7 @@ func aloneCost(ctx context.Context, dir string, o ClusterOptions, prints []conco
 		return 0, err
 	}
 	for _, s := range shards {
-		if err := s.Persist(ctx); err != nil {
+		if err := s.Index().Persist(ctx); err != nil {
 			return 0, err
 		}
 	}
