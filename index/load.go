@@ -151,7 +151,7 @@ func (s *state) fill(l *loader) error {
 	if len(fps) > 0 {
 		l := newLevel(fps, occs)
 		s.view.levels = []*level{l}
-		s.counters.counters.of(l)
+		s.counters.values.of(l)
 	}
 	s.rebuildCells(true)
 	return nil
@@ -177,7 +177,7 @@ func (s *state) restore(docs []*document, l *level, cells *cellLevel) error {
 	}
 	if len(l.first) > 0 {
 		s.view.levels = []*level{l}
-		s.counters.counters.of(l)
+		s.counters.values.of(l)
 	}
 	return nil
 }

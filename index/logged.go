@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// logged is how far a Shard has followed its log, in memory and on disk. open comes first.
+// logged records how far a Shard has followed its log, in memory and on disk. open must be called first.
 type logged struct {
-	engine *engine
+	engine *engine // set by open
 
 	mu        sync.Mutex // guards the fields below
 	changed   *sync.Cond // uses mu
@@ -20,7 +20,7 @@ type logged struct {
 	err       error      // permanent, because a batch failed and might have been applied
 }
 
-// open reads from e, which stores the batches, which record was applied last.
+// open reads which record was applied last from e, the engine that stores the batches.
 func (l *logged) open(e *engine) error {
 	l.engine, l.changed = e, sync.NewCond(&l.mu)
 	wake := func() {

@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// numbers hands out document numbers.
+// numbers assigns document numbers. It is not safe for concurrent use.
 type numbers struct{ next uint64 }
 
 // take returns a number greater than those of all documents so far.

@@ -234,7 +234,7 @@ func (a *arena) add(number uint32, p *concordat.Profile, c *sharedCounters) *doc
 		}
 		if len(ss) > 0 {
 			c.mu.Lock()
-			e.addBands(ss, &c.counters)
+			e.addBands(ss, &c.values)
 			c.mu.Unlock()
 			e.store(fieldFingerprints, appendFingerprints(make([]byte, 0, len(ss)*concordat.FingerprintBytes), ss))
 			a.bytes += 100 * len(ss)

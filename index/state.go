@@ -64,7 +64,7 @@ func (v *view) lives(d *document) bool {
 	return died == 0 || died > v.epoch
 }
 
-// state is the part of a Shard in memory: the records of its documents, and the tables that answer queries.
+// state is the part of a Shard that changes in memory: the records of its documents, and the tables that answer queries.
 type state struct {
 	mu    sync.Mutex // guards the fields below unless stated otherwise; held only briefly
 	view  view       // for the next Match
@@ -270,7 +270,8 @@ func (s *state) consolidate() {
 	s.rebuildCells(true)
 }
 
-// merged reports whether each table is a single level, without dead documents, as consolidate leaves it. No other call may be in progress.
+// merged reports whether the tables are already as consolidate leaves them: in one level, without dead documents. No other call may be in
+// progress.
 func (s *state) merged() bool {
 	v, t := &s.view, &s.cells
 	return len(v.levels) == 1 && len(v.fresh) == 0 && s.waste == 0 && len(v.docs) == len(s.byKey) &&

@@ -28,12 +28,6 @@ func appendTerm(b []byte, v uint32, k uint8) []byte {
 // only costs space.
 type counters [concordat.Bands][1 << concordat.BandBits / 2]uint8
 
-// sharedCounters are the counters of a shard, for several writers at a time.
-type sharedCounters struct {
-	mu       sync.Mutex
-	counters counters // guarded by mu
-}
-
 // next returns the occurrence number for another block with value v in the band, and counts it.
 func (c *counters) next(band int, v uint32) uint8 {
 	p := &c[band][v/2]
@@ -53,4 +47,10 @@ func (c *counters) of(l *level) {
 			c[i][v/2] |= byte(min(p[1]-p[0], lastK)) << (4 * (v & 1))
 		}
 	}
+}
+
+// sharedCounters are the counters of a shard, for several writers at a time.
+type sharedCounters struct {
+	mu     sync.Mutex
+	values counters // guarded by mu
 }
