@@ -131,7 +131,7 @@ func (m machine) Health(ctx context.Context) []admin.HealthPart {
 	defer cancel()
 	libraries, err := s.o.Store.Catalogue.Libraries(ctx)
 	out := []admin.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
-	if e, ok := s.o.Encoder().(*managed.Encoder); ok {
+	if e, ok := s.o.Encoding.Current().(*managed.Encoder); ok {
 		out = append(out, encoderFits(e.Status()))
 	}
 	if s.Partners.Load() != nil {

@@ -65,7 +65,7 @@ func (m *meaningControl) run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-instance.Changed(m.s.o):
+			case <-m.s.o.Encoding.Changed():
 				wake(m.file)
 			}
 		}
@@ -154,7 +154,7 @@ func (m *meaningControl) fileVectors(ctx context.Context) error {
 	go func() {
 		runtime.LockOSThread() // the thread's priority is lowered, as in makeIndex
 		lowPriority()
-		ended <- instance.FileVectors(ctx, m.s.o, m.s.log, func(done, all int) {
+		ended <- m.s.o.Encoding.FileVectors(ctx, m.s.log, func(done, all int) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.vectors.Done, m.vectors.All = done, all
@@ -211,7 +211,7 @@ func (m *meaningControl) installed(ctx context.Context) (settings.EncoderProblem
 		m.s.log.Info("encoder installed", "version", managed.Version)
 	}
 	m.at(settings.EncoderStarting, "")
-	if err := instance.UseEncoder(o, m.s.log); err != nil {
+	if err := o.Encoding.Use(m.s.log); err != nil {
 		return settings.EncoderStart, err
 	}
 	m.start()
@@ -259,7 +259,7 @@ func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) 
 	if c.Index == config.IndexEncoder {
 		vectors := m.vectors
 		vectors.Making = vectors.Making && vectors.Done < vectors.All
-		if x := instance.Vectors(m.s.o); x != nil {
+		if x := m.s.o.Encoding.Vectors(); x != nil {
 			vectors.Documents = x.Count()
 		}
 		out.Index.Vectors = &vectors
@@ -269,7 +269,7 @@ func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) 
 
 // encoder describes the encoder. The caller holds mu.
 func (m *meaningControl) encoder(c config.Encoder) settings.MeaningEncoder {
-	e := m.s.o.Encoder()
+	e := m.s.o.Encoding.Current()
 	switch own, ok := e.(*managed.Encoder); {
 	case m.step != "":
 		return settings.MeaningEncoder{State: m.step, Fetched: min(sizeOf(m.into), managed.WheelBytes), Size: managed.WheelBytes}
@@ -372,7 +372,7 @@ func (m *meaningControl) take(was, now config.Meaning) {
 		}
 	}
 	if was.Index != now.Index {
-		if err := instance.OpenVectors(s.o, s.log); err != nil {
+		if err := s.o.Encoding.OpenVectors(s.log); err != nil {
 			s.log.Error("index of the encoder's vectors", "error", err)
 		}
 		wake(m.file)
@@ -381,7 +381,7 @@ func (m *meaningControl) take(was, now config.Meaning) {
 		m.mu.Lock()
 		m.problem, m.detail = "", "" // they concerned an encoder that is no longer wanted
 		m.mu.Unlock()
-		if err := instance.UseEncoder(s.o, s.log); err != nil {
+		if err := s.o.Encoding.Use(s.log); err != nil {
 			s.log.Error("encoder", "error", err)
 		}
 		m.start()
@@ -391,7 +391,7 @@ func (m *meaningControl) take(was, now config.Meaning) {
 
 // start starts the encoder if the site runs one, so that the first check does not have to wait for it.
 func (m *meaningControl) start() {
-	e := m.s.o.Encoder()
+	e := m.s.o.Encoding.Current()
 	if own, ok := e.(*managed.Encoder); ok {
 		own.Start()
 	}

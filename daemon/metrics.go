@@ -105,7 +105,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	if left, _, err := instance.FreeSpace(c.s.o.Dir); err == nil {
 		gauge(metricFree, float64(left))
 	}
-	if e, ok := c.s.o.Encoder().(*managed.Encoder); ok {
+	if e, ok := c.s.o.Encoding.Current().(*managed.Encoder); ok {
 		status := e.Status()
 		gauge(metricEncoder, yes(status.Phase == managed.Ready))
 		gauge(metricEncoderAt, float64(status.Restarts))

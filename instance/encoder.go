@@ -6,11 +6,16 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"concordat"
+	"concordat/index/encoded"
 	"concordat/instance/config"
 	"concordat/meaning/managed"
 	"concordat/meaning/remote"
 	"concordat/site/compare"
+	"concordat/store"
 )
 
 // Encoder is an encoder that verifies leads.
@@ -19,13 +24,27 @@ type Encoder interface {
 	Spent() remote.Spent // total so far
 }
 
-// encoding is an encoder in use, with the store of its vectors.
-type encoding struct {
+// Encoding is the site's encoder, which verifies leads, and the index of its vectors. It is safe for concurrent use.
+type Encoding struct {
+	dir  string
+	site concordat.SiteID
+	live *LiveConfig
+	db   *store.DB
+	own  concordat.Index // nil unless this process has opened the index of a site with one machine; set before concurrent use
+
+	used    atomic.Pointer[usedEncoder]   // nil if there is none
+	vectors atomic.Pointer[encoded.Index] // index of its vectors; nil if there is none
+	opening sync.Mutex                    // held while opening or closing vectors
+	changed chan struct{}                 // receives a value when documents have been added
+}
+
+// usedEncoder is an encoder in use, with the store of its vectors.
+type usedEncoder struct {
 	encoder Encoder
 	kept    *compare.Encoder
 }
 
-func (e *encoding) close() error {
+func (e *usedEncoder) close() error {
 	if e == nil {
 		return nil
 	}
@@ -35,26 +54,43 @@ func (e *encoding) close() error {
 	return nil
 }
 
-// Encoder returns the encoder that currently verifies leads; nil means only the embedded table.
-func (o *Instance) Encoder() Encoder {
-	if e := o.encoding.Load(); e != nil {
+// Current returns the encoder that currently verifies leads; nil means only the embedded table.
+func (ec *Encoding) Current() Encoder {
+	if e := ec.used.Load(); e != nil {
 		return e.encoder
 	}
 	return nil
 }
 
-// UseEncoder starts using the encoder specified by the current configuration, or the installed one. It closes the previous encoder;
+// kept returns the current encoder with the store of its vectors, or nil.
+func (ec *Encoding) kept() *compare.Encoder {
+	if e := ec.used.Load(); e != nil {
+		return e.kept
+	}
+	return nil
+}
+
+// Use starts using the encoder specified by the current configuration, or the installed one. It closes the previous encoder;
 // checks still using it fall back to the table's leads and report this.
-func UseEncoder(o *Instance, log *slog.Logger) error {
-	e, err := NewEncoder(o.Dir, o.Live.Now(), log)
+func (ec *Encoding) Use(log *slog.Logger) error {
+	e, err := NewEncoder(ec.dir, ec.live.Now(), log)
 	if err != nil {
 		return err
 	}
-	var next *encoding
+	var next *usedEncoder
 	if e != nil {
-		next = &encoding{e, compare.NewEncoder(e, o.Store.Checks, o.Live.Now().Meaning.Encoder.Keep)}
+		next = &usedEncoder{e, compare.NewEncoder(e, ec.db.Checks, ec.live.Now().Meaning.Encoder.Keep)}
 	}
-	return errors.Join(o.encoding.Swap(next).close(), OpenVectors(o, log))
+	return errors.Join(ec.used.Swap(next).close(), ec.OpenVectors(log))
+}
+
+// close closes the encoder and the index of its vectors.
+func (ec *Encoding) close() error {
+	err := ec.used.Load().close()
+	if x := ec.vectors.Load(); x != nil {
+		err = errors.Join(err, x.Close())
+	}
+	return err
 }
 
 // EncoderName is the site's folder for its installed encoder.

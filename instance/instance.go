@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"concordat"
 	"concordat/cluster"
 	"concordat/index"
-	"concordat/index/encoded"
 	"concordat/instance/config"
 	"concordat/profile"
 	"concordat/report"
@@ -23,7 +21,6 @@ import (
 	"concordat/site"
 	"concordat/site/answer"
 	"concordat/site/ask"
-	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -62,6 +59,7 @@ type Instance struct {
 	Store    *store.DB
 	Profiler *profile.Profiler
 	Keys     *Keys
+	Encoding *Encoding
 	// With WithIndex, one of these is set: shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
@@ -80,10 +78,6 @@ type Instance struct {
 	Settled    site.Settled    // work reconciled on opening
 	Deleting   atomic.Bool     // whether this process performs deletions for all nodes
 	panics     panicLog
-	encoding   atomic.Pointer[encoding]      // encoder in use; nil if there is none
-	vectors    atomic.Pointer[encoded.Index] // index of its vectors; nil if there is none
-	opening    sync.Mutex                    // held while opening or closing vectors
-	changed    chan struct{}                 // receives a value when documents have been added
 }
 
 // Mode specifies the parts of a site that a command needs.
@@ -110,7 +104,7 @@ func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, 
 		return nil, err
 	}
 	segment.UseGojieba(c.Segment.Gojieba)
-	o := &Instance{Dir: dir, Config: c, changed: make(chan struct{}, 1), Live: newLiveConfig(dir, c), supervised: options.Supervised}
+	o := &Instance{Dir: dir, Config: c, Live: newLiveConfig(dir, c), supervised: options.Supervised}
 	if err := o.openParts(ctx, w, options.Ask); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -140,15 +134,11 @@ func (o *Instance) openParts(ctx context.Context, w Mode, prompt Ask) error {
 	if options.Stock, err = ownStock(o.Dir, o.Config); err != nil {
 		return err
 	}
-	if err := UseEncoder(o, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+	o.Encoding = &Encoding{dir: o.Dir, site: o.Config.Site.ID, live: o.Live, db: o.Store, changed: make(chan struct{}, 1)}
+	if err := o.Encoding.Use(slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		return err
 	}
-	options.Encoder = func() *compare.Encoder {
-		if e := o.encoding.Load(); e != nil {
-			return e.kept
-		}
-		return nil
-	}
+	options.Encoder = o.Encoding.kept
 	if w >= Locked {
 		o.lock, err = LockIndex(o.Dir)
 		if w >= WithIndex && errors.Is(err, concordat.ErrLocked) {
@@ -192,7 +182,8 @@ func (o *Instance) openParts(ctx context.Context, w Mode, prompt Ask) error {
 		if o.ahead, err = compareIndex(ctx, o); err != nil {
 			return err
 		}
-		if err := OpenVectors(o, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+		o.Encoding.own = o.Index
+		if err := o.Encoding.OpenVectors(slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 			return err
 		}
 	}
@@ -220,9 +211,8 @@ func (o *Instance) ShardOptions() index.Options {
 // Close closes all open parts.
 func (o *Instance) Close() error {
 	var errs []error
-	errs = append(errs, o.encoding.Load().close())
-	if x := o.vectors.Load(); x != nil {
-		errs = append(errs, x.Close())
+	if o.Encoding != nil {
+		errs = append(errs, o.Encoding.close())
 	}
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())

@@ -44,11 +44,11 @@ func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	for i, p := range ps {
 		refs[i] = concordat.Ref{Site: n.o.Config.Site.ID, Library: p.Document.Library, Document: p.Document.ID}
 	}
-	if err := forgetVectors(ctx, n.o, refs); err != nil {
+	if err := n.o.Encoding.forget(ctx, refs); err != nil {
 		return err
 	}
 	select {
-	case n.o.changed <- struct{}{}:
+	case n.o.Encoding.changed <- struct{}{}:
 	default:
 	}
 	return noteIndex(ctx, n.o)
@@ -58,12 +58,12 @@ func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	// Delete the documents' vectors first, so that vectors never outlive their documents, and then again, because they may be created in
 	// the meantime.
-	err := forgetVectors(ctx, n.o, refs)
+	err := n.o.Encoding.forget(ctx, refs)
 	if err == nil {
 		err = n.Index.Delete(ctx, refs...)
 	}
 	if err == nil {
-		err = forgetVectors(ctx, n.o, refs)
+		err = n.o.Encoding.forget(ctx, refs)
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, e
 
 // Purge removes the bytes of deleted documents; concordat.Index does not require this method.
 func (n notedIndex) Purge(ctx context.Context) error {
-	if x := n.o.vectors.Load(); x != nil {
+	if x := n.o.Encoding.Vectors(); x != nil {
 		if err := x.Purge(ctx); err != nil {
 			return err
 		}

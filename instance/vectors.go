@@ -23,44 +23,44 @@ import (
 const VectorsName = "index.encoder"
 
 // Vectors returns the index of the encoder's vectors, or nil if it does not exist yet or is not wanted.
-func Vectors(o *Instance) *encoded.Index { return o.vectors.Load() }
+func (ec *Encoding) Vectors() *encoded.Index { return ec.vectors.Load() }
 
 // Changed returns a channel that receives a value after documents are added or replaced.
-func Changed(o *Instance) <-chan struct{} { return o.changed }
+func (ec *Encoding) Changed() <-chan struct{} { return ec.changed }
 
 // spacePath returns the file with the space of the current encoder.
-func spacePath(o *Instance, recipe string) string {
+func (ec *Encoding) spacePath(recipe string) string {
 	sum := sha256.Sum256([]byte(recipe))
-	return filepath.Join(o.Dir, VectorsName, "space-"+hex.EncodeToString(sum[:8]))
+	return filepath.Join(ec.dir, VectorsName, "space-"+hex.EncodeToString(sum[:8]))
 }
 
 // wantsVectors reports whether this process should have an index of the encoder's vectors under the current configuration.
-func wantsVectors(o *Instance) bool {
-	return o.shard != nil && o.Live.Now().Meaning.Index == config.IndexEncoder && o.Encoder() != nil
+func (ec *Encoding) wantsVectors() bool {
+	return ec.own != nil && ec.live.Now().Meaning.Index == config.IndexEncoder && ec.Current() != nil
 }
 
 // OpenVectors opens the index of the encoder's vectors for checks to search, if the configuration wants one and FileVectors has created
 // it. If none is wanted, OpenVectors removes any existing one, since deletions would not reach it.
-func OpenVectors(o *Instance, log *slog.Logger) error {
-	if o.shard == nil {
+func (ec *Encoding) OpenVectors(log *slog.Logger) error {
+	if ec.own == nil {
 		return nil // another process has the index open, or it is not needed
 	}
-	o.opening.Lock()
-	defer o.opening.Unlock()
-	if was := o.vectors.Swap(nil); was != nil {
+	ec.opening.Lock()
+	defer ec.opening.Unlock()
+	if was := ec.vectors.Swap(nil); was != nil {
 		if err := was.Close(); err != nil {
 			return err
 		}
 	}
-	if !wantsVectors(o) {
-		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
+	if !ec.wantsVectors() {
+		return os.RemoveAll(filepath.Join(ec.dir, VectorsName))
 	}
-	e := o.encoding.Load()
+	e := ec.used.Load()
 	recipe := e.encoder.Recipe()
-	b, err := os.ReadFile(spacePath(o, recipe))
+	b, err := os.ReadFile(ec.spacePath(recipe))
 	if errors.Is(err, fs.ErrNotExist) {
 		// Any existing index belongs to a different encoder.
-		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
+		return os.RemoveAll(filepath.Join(ec.dir, VectorsName))
 	}
 	if err != nil {
 		return err
@@ -68,21 +68,21 @@ func OpenVectors(o *Instance, log *slog.Logger) error {
 	space, err := meaning.DecodeSpace(b)
 	if err != nil { // it can be rebuilt
 		log.Warn("rebuilding the index of the encoder's vectors", "reason", err)
-		return os.RemoveAll(filepath.Join(o.Dir, VectorsName))
+		return os.RemoveAll(filepath.Join(ec.dir, VectorsName))
 	}
-	x, err := encoded.Open(filepath.Join(o.Dir, VectorsName, "00"),
-		encoded.Options{Site: o.Config.Site.ID, Space: space, Recipe: recipe, Log: log})
+	x, err := encoded.Open(filepath.Join(ec.dir, VectorsName, "00"),
+		encoded.Options{Site: ec.site, Space: space, Recipe: recipe, Log: log})
 	if err != nil {
 		return err
 	}
-	o.vectors.Store(x)
+	ec.vectors.Store(x)
 	e.kept.Search(x)
 	return nil
 }
 
-// forgetVectors deletes documents' vectors, before or after the documents are deleted or replaced.
-func forgetVectors(ctx context.Context, o *Instance, refs []concordat.Ref) error {
-	x := o.vectors.Load()
+// forget deletes documents' vectors, before or after the documents are deleted or replaced.
+func (ec *Encoding) forget(ctx context.Context, refs []concordat.Ref) error {
+	x := ec.vectors.Load()
 	if x == nil {
 		return nil
 	}
@@ -102,36 +102,36 @@ const (
 // calls told with the numbers of documents done and remaining. For a new model, it first learns how to divide the model's vectors into
 // cells. After an interruption, it resumes with the remaining documents. It returns nil early if the configuration no longer wants the
 // index.
-func FileVectors(ctx context.Context, o *Instance, log *slog.Logger, told func(done, all int)) error {
-	if !wantsVectors(o) {
+func (ec *Encoding) FileVectors(ctx context.Context, log *slog.Logger, told func(done, all int)) error {
+	if !ec.wantsVectors() {
 		return nil
 	}
-	e := o.Encoder()
-	if o.vectors.Load() == nil {
-		all, _, err := unfiled(ctx, o, nil)
+	e := ec.Current()
+	if ec.vectors.Load() == nil {
+		all, _, err := ec.unfiled(ctx, nil)
 		if err != nil {
 			return err
 		}
 		told(0, len(all))
 	}
-	if err := beginVectors(ctx, o, e, log); err != nil {
+	if err := ec.beginVectors(ctx, e, log); err != nil {
 		return err
 	}
-	x := o.vectors.Load()
+	x := ec.vectors.Load()
 	if x == nil {
 		return nil // switched off in the meantime
 	}
-	err := fileVectors(ctx, o, e, x, told)
-	if o.vectors.Load() != x {
+	err := ec.fileVectors(ctx, e, x, told)
+	if ec.vectors.Load() != x {
 		return nil // it was replaced, or is no longer wanted
 	}
 	return err
 }
 
 // fileVectors does the work of FileVectors on an open index.
-func fileVectors(ctx context.Context, o *Instance, e Encoder, x *encoded.Index, told func(done, all int)) error {
+func (ec *Encoding) fileVectors(ctx context.Context, e Encoder, x *encoded.Index, told func(done, all int)) error {
 	x.Begin()
-	todo, gone, err := unfiled(ctx, o, x.Held())
+	todo, gone, err := ec.unfiled(ctx, x.Held())
 	if err != nil {
 		return err
 	}
@@ -148,10 +148,10 @@ func fileVectors(ctx context.Context, o *Instance, e Encoder, x *encoded.Index, 
 		return err
 	}
 	for i, r := range todo {
-		if o.vectors.Load() != x {
+		if ec.vectors.Load() != x {
 			return nil
 		}
-		d, err := o.Index.Document(ctx, r)
+		d, err := ec.own.Document(ctx, r)
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue // deleted in the meantime
 		}
@@ -192,12 +192,12 @@ func encodeAll(ctx context.Context, e Encoder, texts []string) ([][]float32, err
 
 // beginVectors ensures that an index for the encoder's model is open. It learns the space of a new model, and starts over if the encoder
 // has a different model under the same name.
-func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger) error {
+func (ec *Encoding) beginVectors(ctx context.Context, e Encoder, log *slog.Logger) error {
 	texts, err := fit.Sentences()
 	if err != nil {
 		return err
 	}
-	if x := o.vectors.Load(); x != nil {
+	if x := ec.vectors.Load(); x != nil {
 		vectors, err := encodeAll(ctx, e, fit.Probes(texts))
 		if err != nil {
 			return err
@@ -215,7 +215,7 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	path := spacePath(o, e.Recipe())
+	path := ec.spacePath(e.Recipe())
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -225,14 +225,14 @@ func beginVectors(ctx context.Context, o *Instance, e Encoder, log *slog.Logger)
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	return OpenVectors(o, log)
+	return ec.OpenVectors(log)
 }
 
 // unfiled returns, in order, the documents whose vectors are missing or outdated, and the documents in held that were deleted or whose
 // library is not indexed by meaning. held maps documents to hashes of their text; unfiled modifies it.
-func unfiled(ctx context.Context, o *Instance, held map[concordat.Ref]string) (todo, gone []concordat.Ref, err error) {
+func (ec *Encoding) unfiled(ctx context.Context, held map[concordat.Ref]string) (todo, gone []concordat.Ref, err error) {
 	const page = 1000
-	libraries, err := SortedLibraries(ctx, o.Store)
+	libraries, err := SortedLibraries(ctx, ec.db)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -242,12 +242,12 @@ func unfiled(ctx context.Context, o *Instance, held map[concordat.Ref]string) (t
 		}
 		after := concordat.DocumentID("")
 		for full := true; full; {
-			rows, err := o.Store.Catalogue.Documents(ctx, l.ID, after, page)
+			rows, err := ec.db.Catalogue.Documents(ctx, l.ID, after, page)
 			if err != nil {
 				return nil, nil, err
 			}
 			for _, row := range rows {
-				r := o.Site.Ref(l.ID, row.ID)
+				r := concordat.Ref{Site: ec.site, Library: l.ID, Document: row.ID}
 				if held[r] != row.Hash {
 					todo = append(todo, r)
 				}

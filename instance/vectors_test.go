@@ -107,7 +107,7 @@ func TestFileVectors(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	file := func() (done, all int, err error) {
 		t.Helper()
-		err = instance.FileVectors(t.Context(), o, log, func(d, a int) { done, all = d, a })
+		err = o.Encoding.FileVectors(t.Context(), log, func(d, a int) { done, all = d, a })
 		return done, all, err
 	}
 	leads := func() []string {
@@ -122,13 +122,13 @@ func TestFileVectors(t *testing.T) {
 		}
 		return out
 	}
-	if instance.Vectors(o) != nil {
+	if o.Encoding.Vectors() != nil {
 		t.Error("there is an index before it is made")
 	}
 	if got := leads(); len(got) > 0 {
 		t.Fatalf("the table nominates %v, so this test shows nothing", got)
 	}
-	if done, all, err := file(); err != nil || done != len(texts) || all != len(texts) || instance.Vectors(o).Count() != len(texts) {
+	if done, all, err := file(); err != nil || done != len(texts) || all != len(texts) || o.Encoding.Vectors().Count() != len(texts) {
 		t.Fatalf("%d of %d documents, want %d; %v", done, all, len(texts), err)
 	}
 	if got := leads(); !slices.Contains(got, "glass") {
@@ -144,12 +144,12 @@ func TestFileVectors(t *testing.T) {
 	if err := o.Store.Catalogue.DeleteDocuments(t.Context(), "theses", "sample-0"); err != nil {
 		t.Fatal(err)
 	}
-	held := instance.Vectors(o).Held()
+	held := o.Encoding.Vectors().Held()
 	if _, ok := held[ref("sample-0")]; ok || len(held) != len(texts)-2 {
 		t.Errorf("%d documents are held after a deletion and a replacement, want %d", len(held), len(texts)-2)
 	}
 	select {
-	case <-instance.Changed(o):
+	case <-o.Encoding.Changed():
 	default:
 		t.Error("an addition is not told")
 	}
@@ -176,7 +176,7 @@ func TestFileVectors(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := instance.FileVectors(ended, o, log, func(int, int) {}); err == nil {
+	if err := o.Encoding.FileVectors(ended, log, func(int, int) {}); err == nil {
 		t.Error("an ended context is no error")
 	}
 
@@ -186,7 +186,7 @@ func TestFileVectors(t *testing.T) {
 	}
 	t.Setenv("CONCORDAT_MEANING_ENCODER_MODEL", "other")
 	o = open(t, dir, instance.WithIndex)
-	if x := instance.Vectors(o); x != nil {
+	if x := o.Encoding.Vectors(); x != nil {
 		t.Errorf("another model takes the index of the former one, with %d documents", x.Count())
 	}
 	if _, all, err := file(); err != nil || all != len(texts)-1 {

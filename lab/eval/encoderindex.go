@@ -11,7 +11,7 @@ import (
 	"concordat/meaning/fit"
 )
 
-// indexVectors indexes the encoder's vectors of all a bench's documents, like instance.FileVectors for a site, and makes the index
+// indexVectors indexes the encoder's vectors of all a bench's documents, like FileVectors of instance.Encoding for a site, and makes the index
 // available to checks.
 func (r *run) indexVectors(b *Bench, docs []Doc) error {
 	texts, err := fit.Sentences()

@@ -179,7 +179,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 
 // tellEncoder reports the calls made to the encoder, if any.
 func (a *app) tellEncoder(o *instance.Instance) {
-	e := o.Encoder()
+	e := o.Encoding.Current()
 	if e == nil || a.JSON {
 		return
 	}
