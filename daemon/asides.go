@@ -13,11 +13,11 @@ const stateTime = time.Second
 
 // clusterState answers the command cluster status from this node's state and from the answers that other nodes give within a second.
 func (s *Daemon) clusterState(w http.ResponseWriter, r *http.Request) {
-	n := s.o.Node
-	if n == nil {
+	if s.o.Member == nil {
 		writeJSON(w, http.StatusConflict, map[string]string{"error": "the site has only one machine"})
 		return
 	}
+	n := s.o.Member.Node
 	ctx, cancel := context.WithTimeout(r.Context(), stateTime)
 	defer cancel()
 	store := make(chan error, 1)

@@ -23,12 +23,12 @@ type Renewal struct {
 
 // renew renews the certificate that this process uses.
 func (s *Daemon) renew(ctx context.Context) (r Renewal, err error) {
-	if s.o.Node == nil {
+	if s.o.Member == nil {
 		return r, fmt.Errorf("the site runs on a single machine: %w", concordat.ErrInvalid)
 	}
-	t := s.o.Trusted
-	v, _ := s.o.Node.View()
-	l, err := s.o.Node.Layout()
+	t := s.o.Member.Trust
+	v, _ := s.o.Member.Node.View()
+	l, err := s.o.Member.Node.Layout()
 	if err != nil {
 		return r, err
 	}
@@ -59,9 +59,9 @@ func (s *Daemon) keepCertificate(ctx context.Context) error {
 	t := time.NewTicker(renewEvery)
 	defer t.Stop()
 	for {
-		if s.o.Trusted.Due(time.Now()) {
+		if s.o.Member.Trust.Due(time.Now()) {
 			if _, err := s.renew(ctx); err != nil && ctx.Err() == nil {
-				ends, _ := s.o.Trusted.Ends()
+				ends, _ := s.o.Member.Trust.Ends()
 				s.log.Warn("certificate is not renewed yet", "until", ends, "error", err)
 			}
 		}

@@ -209,11 +209,11 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
-	if s.o.Node != nil {
+	if s.o.Member != nil {
 		g.Go(func() error { return s.keepCertificate(ctx) })
 		g.Go(func() error {
 			select {
-			case err := <-s.o.Failed:
+			case err := <-s.o.Member.Failed:
 				if errors.Is(err, instance.ErrRestart) {
 					return err
 				}

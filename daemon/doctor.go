@@ -7,7 +7,7 @@ import (
 // examineIndex answers the command doctor while the site is being served.
 func (s *Daemon) examineIndex(w http.ResponseWriter, r *http.Request) {
 	check := s.o.CheckIndex
-	if s.o.Node != nil {
+	if s.o.Member != nil {
 		check = s.o.CheckShards
 	}
 	st, err := check(r.Context(), r.URL.Query().Get("quick") == "true")

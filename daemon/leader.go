@@ -106,17 +106,17 @@ func (s *Daemon) resign() error {
 // watchNodes gives a node's unfinished work to the others as soon as the coordinator reports that the node has failed. The report can be
 // wrong; a node that is still alive finds that its claims are lost, and drops the work.
 func (s *Daemon) watchNodes(ctx context.Context) error {
-	if s.o.Node == nil {
+	if s.o.Member == nil {
 		return nil
 	}
 	live := map[coord.NodeID]bool{}
 	for {
-		v, news := s.o.Node.View()
+		v, news := s.o.Member.Node.View()
 		for id := range v.Live {
 			live[id] = true
 		}
 		for id := range live {
-			if _, ok := v.Live[id]; ok || id == coord.NodeID(s.o.Config.Cluster.Node) || !s.o.Node.Online() {
+			if _, ok := v.Live[id]; ok || id == coord.NodeID(s.o.Config.Cluster.Node) || !s.o.Member.Node.Online() {
 				continue
 			}
 			delete(live, id)
@@ -138,8 +138,8 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 
 // keepSite performs deletions until ctx ends. No other process of the site does so.
 func (s *Daemon) keepSite(ctx context.Context) error {
-	s.o.Deleting.Store(true)
-	defer s.o.Deleting.Store(false)
+	s.o.Member.Deleting.Store(true)
+	defer s.o.Member.Deleting.Store(false)
 	return s.sweep(ctx, s.eraser)
 }
 

@@ -32,13 +32,13 @@ var (
 
 // collectCluster reports the metrics of the cluster, if there is one.
 func (c *siteCollector) collectCluster(gauge func(*prometheus.Desc, float64, ...string), out chan<- prometheus.Metric) {
-	n := c.s.o.Node
-	if n == nil {
+	if c.s.o.Member == nil {
 		return
 	}
+	n := c.s.o.Member.Node
 	gauge(metricOnline, yes(n.Online()))
 	out <- prometheus.MustNewConstMetric(metricSessions, prometheus.CounterValue, float64(n.Sessions()))
-	ends, authority := c.s.o.Trusted.Ends()
+	ends, authority := c.s.o.Member.Trust.Ends()
 	gauge(metricCertificate, float64(ends.Unix()))
 	gauge(metricAuthority, float64(authority.Unix()))
 	v, _ := n.View()

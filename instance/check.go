@@ -19,7 +19,7 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 		if err := o.EachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
 			return nil, err
 		}
-		n, err := o.Node.Documents(ctx)
+		n, err := o.Member.Node.Documents(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -28,16 +28,16 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 			break
 		}
 	}
-	out.Sentences = o.Node.Stats().Sentences
+	out.Sentences = o.Member.Node.Stats().Sentences
 	if err := o.checkMeaning(ctx, out, quick); err != nil {
 		return nil, err
 	}
 	if quick {
 		return out, nil
 	}
-	v, _ := o.Node.View()
+	v, _ := o.Member.Node.View()
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
-		c, ok := o.Node.Copy(id)
+		c, ok := o.Member.Node.Copy(id)
 		if !ok {
 			continue
 		}

@@ -17,7 +17,7 @@ func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog
 		Remains:      o.ClearRemains,
 		Cited:        func() retain.CitedPolicy { return retain.CitedPolicy(o.Config.Retention.Cited) },
 		Logger:       log,
-		OtherProcess: o.OtherProcessDeletes,
+		OtherProcess: o.Member.OtherDeletes,
 		Sign:         sign,
 		Answers:      o.Answers,
 	})

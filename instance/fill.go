@@ -62,7 +62,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	}
 	var held int
 	err = Retry(ctx, func() (err error) {
-		held, err = o.Node.Documents(ctx)
+		held, err = o.Member.Node.Documents(ctx)
 		return err
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 	g, gctx := errgroup.WithContext(ctx)
 	for i, d := range docs {
 		compare.Go(g, func() error {
-			there, err := o.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
+			there, err := o.Member.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
 			if err == nil && there.Text == d.Text && there.Title == d.Title {
 				return nil // an interrupted start has removed it
 			}
@@ -133,7 +133,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 	if len(put) == 0 {
 		return nil
 	}
-	return o.Node.Put(ctx, put...)
+	return o.Member.Node.Put(ctx, put...)
 }
 
 // Batches groups a sequence into slices of n; an error follows the values before it.

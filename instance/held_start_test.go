@@ -143,14 +143,14 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 
 // TestWhoDeletes: in a cluster, exactly one process deletes and leaves no deletion to another; a single process does the same.
 func TestWhoDeletes(t *testing.T) {
-	o := &instance.Instance{}
-	if o.OtherProcessDeletes() {
+	var alone *instance.Member
+	if alone.OtherDeletes() {
 		t.Error("a process alone leaves deletions to another one")
 	}
-	o.Node = new(cluster.Node)
+	m := &instance.Member{}
 	for _, deletes := range []bool{false, true} {
-		o.Deleting.Store(deletes)
-		if got := o.OtherProcessDeletes(); got == deletes {
+		m.Deleting.Store(deletes)
+		if got := m.OtherDeletes(); got == deletes {
 			t.Errorf("a node that deletes (%v) leaves deletions to another one: %v", deletes, got)
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"concordat"
@@ -63,21 +61,15 @@ type Instance struct {
 	// With WithIndex, one of these is set: shard, together with the lock, or remote if another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
-	// Node replaces shard in the serving process of a site with several machines.
-	Node       *cluster.Node
-	nodeServer *http.Server
-	nodeDone   chan struct{}   // closed when nodeServer has ended
-	Failed     chan error      // receives why the node cannot continue
-	Trusted    *cluster.Trust  // certificates of the node
-	supervised bool            // set by --supervised
-	Index      concordat.Index // shard, remote or Node, whichever exists
-	indexNote  string          // identifies the index of shard in the store's records
-	ahead      uint64          // result of compareIndex
-	lock       *os.File        // nil with StoreOnly
-	Since      time.Time       // when this process acquired the lock
-	Settled    site.Settled    // work reconciled on opening
-	Deleting   atomic.Bool     // whether this process performs deletions for all nodes
-	panics     panicLog
+	// Member replaces shard in the serving process of a site with several machines.
+	Member    *Member
+	Index     concordat.Index // shard, remote or Member.Node, whichever exists
+	indexNote string          // identifies the index of shard in the store's records
+	ahead     uint64          // result of compareIndex
+	lock      *os.File        // nil with StoreOnly
+	Since     time.Time       // when this process acquired the lock
+	Settled   site.Settled    // work reconciled on opening
+	panics    panicLog
 }
 
 // Mode specifies the parts of a site that a command needs.
@@ -104,14 +96,14 @@ func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, 
 		return nil, err
 	}
 	segment.UseGojieba(c.Segment.Gojieba)
-	o := &Instance{Dir: dir, Config: c, Live: newLiveConfig(dir, c), supervised: options.Supervised}
-	if err := o.openParts(ctx, w, options.Ask); err != nil {
+	o := &Instance{Dir: dir, Config: c, Live: newLiveConfig(dir, c)}
+	if err := o.openParts(ctx, w, options); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
 }
 
-func (o *Instance) openParts(ctx context.Context, w Mode, prompt Ask) error {
+func (o *Instance) openParts(ctx context.Context, w Mode, how Options) error {
 	key, err := ReadIndexKey(o.Dir)
 	if err != nil {
 		return err
@@ -125,7 +117,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode, prompt Ask) error {
 	if err := o.checkStore(ctx); err != nil {
 		return err
 	}
-	o.Keys = &Keys{dir: o.Dir, ask: prompt, db: o.Store, live: o.Live}
+	o.Keys = &Keys{dir: o.Dir, ask: how.Ask, db: o.Store, live: o.Live}
 	if err := o.Keys.Sync(ctx); err != nil {
 		return err
 	}
@@ -161,7 +153,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode, prompt Ask) error {
 	switch {
 	case w < WithIndex || o.Remote != nil:
 	case o.Config.Clustered() && w == Serve:
-		if err := o.openNode(ctx); err != nil {
+		if err := o.openNode(ctx, how.Supervised); err != nil {
 			return err
 		}
 		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
@@ -217,8 +209,8 @@ func (o *Instance) Close() error {
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())
 	}
-	if o.Node != nil {
-		errs = append(errs, o.closeNode())
+	if o.Member != nil {
+		errs = append(errs, o.Member.close())
 	}
 	if o.Remote != nil {
 		errs = append(errs, o.Remote.Close())

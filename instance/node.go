@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"concordat"
@@ -111,8 +112,22 @@ func Trust(dir string, c *config.Config) (*cluster.Trust, error) {
 	return t, err
 }
 
-// openNode makes this machine join its running cluster.
-func (o *Instance) openNode(ctx context.Context) error {
+// Member is this machine as a running node of the site's cluster, with the server through which the other nodes reach it.
+type Member struct {
+	Node     *cluster.Node
+	Trust    *cluster.Trust // certificates of the node
+	Failed   chan error     // receives why the node cannot continue
+	Deleting atomic.Bool    // whether this process performs deletions for all nodes
+
+	server *http.Server
+	done   chan struct{} // closed when server has ended
+}
+
+// OtherDeletes reports whether another process of the site performs deletions. It reports false for nil, a site with one machine.
+func (m *Member) OtherDeletes() bool { return m != nil && !m.Deleting.Load() }
+
+// openNode makes this machine join its running cluster. supervised is set by --supervised.
+func (o *Instance) openNode(ctx context.Context, supervised bool) error {
 	c := o.Config.Cluster
 	t, err := Trust(o.Dir, o.Config)
 	if err != nil {
@@ -143,19 +158,19 @@ func (o *Instance) openNode(ctx context.Context) error {
 	if address == "" {
 		address = l.Addr().String()
 	}
-	o.Failed, o.Trusted = make(chan error, 2), t // room for the node's own reason and a request to restart
+	m := &Member{Trust: t, Failed: make(chan error, 2)} // room for the node's own reason and a request to restart
 	var restart func()
-	if o.supervised || Supervised() {
-		restart = sync.OnceFunc(func() { o.Failed <- ErrRestart })
+	if supervised || Supervised() {
+		restart = sync.OnceFunc(func() { m.Failed <- ErrRestart })
 	}
-	o.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
+	m.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
 		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version(), Meaning: CellsMade(o.Profiler)},
 		Session: session, Acknowledged: acknowledged{o.Store.Acknowledged},
 		Index: index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable,
 			StockSegments: o.Config.Index.StockSegments},
 		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
-		Fatal:  func(err error) { o.Failed <- err },
+		Fatal:  func(err error) { m.Failed <- err },
 		Key:    t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.Dir, ClusterName)), Restart: restart,
 		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) {
 			return o.Profile(context.WithoutCancel(ctx), d)
@@ -167,25 +182,25 @@ func (o *Instance) openNode(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())
 	}
-	m := http.NewServeMux()
-	m.Handle("/cluster/join/", o.Node.LetIn(filepath.Join(o.Dir, ClusterName), func() (map[string][]byte, error) {
+	mux := http.NewServeMux()
+	mux.Handle("/cluster/join/", m.Node.LetIn(filepath.Join(o.Dir, ClusterName), func() (map[string][]byte, error) {
 		return filesToJoin(o.Dir, o.Config)
 	}))
-	m.Handle("/cluster/renew/", o.Node.Renewals(filepath.Join(o.Dir, ClusterName), t))
-	m.Handle("/", t.OnlyNodes(o.Node.Member, o.Node.Handler()))
-	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: nodeHeaderTime, IdleTimeout: nodeIdleTime,
+	mux.Handle("/cluster/renew/", m.Node.Renewals(filepath.Join(o.Dir, ClusterName), t))
+	mux.Handle("/", t.OnlyNodes(m.Node.Member, m.Node.Handler()))
+	m.server = &http.Server{Handler: mux, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: nodeHeaderTime, IdleTimeout: nodeIdleTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
-	o.nodeDone = make(chan struct{})
+	m.done = make(chan struct{})
 	go func() {
-		defer close(o.nodeDone)
-		if err := o.nodeServer.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		defer close(m.done)
+		if err := m.server.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			select {
-			case o.Failed <- err:
+			case m.Failed <- err:
 			default: // a reason is already known
 			}
 		}
 	}()
-	o.Index = o.Node
+	o.Member, o.Index = m, m.Node
 	return nil
 }
 
@@ -220,21 +235,18 @@ func mayJoin(ctx context.Context, c *config.Config, t *cluster.Trust) (err error
 	return nil
 }
 
-// closeNode hands over the node's leadership and leaves the cluster.
-func (o *Instance) closeNode() error {
-	err := o.Node.Close()
-	if o.nodeServer != nil {
-		err = errors.Join(err, o.nodeServer.Close())
-		<-o.nodeDone
-	}
+// close hands over the node's leadership and leaves the cluster.
+func (m *Member) close() error {
+	err := errors.Join(m.Node.Close(), m.server.Close())
+	<-m.done
 	return err
 }
 
 // Stats returns the statistics of the index or, in a cluster, of this machine's copies.
 func (o *Instance) Stats() index.Stats {
 	switch {
-	case o.Node != nil:
-		return o.Node.Stats()
+	case o.Member != nil:
+		return o.Member.Node.Stats()
 	case o.shard != nil:
 		return o.shard.Index().Stats()
 	}
@@ -244,8 +256,8 @@ func (o *Instance) Stats() index.Stats {
 // IndexReady returns why the index cannot be used, or nil.
 func (o *Instance) IndexReady() error {
 	switch {
-	case o.Node != nil:
-		return o.Node.Ready()
+	case o.Member != nil:
+		return o.Member.Node.Ready()
 	case o.shard == nil || o.shard.Index().Stats().Segments < 0:
 		return errors.New("the index is not open")
 	}
@@ -254,8 +266,8 @@ func (o *Instance) IndexReady() error {
 
 // IndexDocuments returns the number of documents in the index on all machines.
 func (o *Instance) IndexDocuments(ctx context.Context) (int, error) {
-	if o.Node != nil {
-		return o.Node.Documents(ctx)
+	if o.Member != nil {
+		return o.Member.Node.Documents(ctx)
 	}
 	return o.Stats().Documents, nil
 }

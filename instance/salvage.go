@@ -29,7 +29,7 @@ type Salvaged struct {
 // the catalogue but not in the index. If dry is set, it only counts. If remove is set, it then removes the copies, provided that no
 // document failed.
 func Salvage(ctx context.Context, o *Instance, dry, remove bool) (*Salvaged, error) {
-	if o.Node == nil {
+	if o.Member == nil {
 		return nil, Usagef("the site has only one machine")
 	}
 	asides, err := AsidesOf(o.Dir)

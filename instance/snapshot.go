@@ -28,7 +28,7 @@ type Snapshot struct {
 // CopyState copies the store and the index, as they were at one moment, to the folder to. Writers wait only until that moment is fixed.
 // After a failure, the caller must remove the partial copy.
 func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err error) {
-	if o.Node != nil {
+	if o.Member != nil {
 		return o.copyClusterState(ctx, to)
 	}
 	if o.shard == nil {

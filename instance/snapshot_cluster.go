@@ -21,7 +21,7 @@ func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot,
 	if err := os.MkdirAll(filepath.Join(to, IndexName), 0o700); err != nil {
 		return t, err
 	}
-	shards, err := o.Node.CopyAll(ctx, filepath.Join(to, IndexName, NodeDirName), func(context.Context) error {
+	shards, err := o.Member.Node.CopyAll(ctx, filepath.Join(to, IndexName, NodeDirName), func(context.Context) error {
 		state, err := o.Store.Snapshot(ctx)
 		if err != nil {
 			return err

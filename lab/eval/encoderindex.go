@@ -11,8 +11,8 @@ import (
 	"concordat/meaning/fit"
 )
 
-// indexVectors indexes the encoder's vectors of all a bench's documents, like FileVectors of instance.Encoding for a site, and makes the index
-// available to checks.
+// indexVectors indexes the encoder's vectors of all a bench's documents, like instance.Encoding for a site, and makes the index available
+// to checks.
 func (r *run) indexVectors(b *Bench, docs []Doc) error {
 	texts, err := fit.Sentences()
 	if err != nil {
