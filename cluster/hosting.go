@@ -27,7 +27,7 @@ type hosting struct {
 	changed chan struct{}   // Node.changed
 	opened  atomic.Uint64   // number of copies opened since the start
 
-	mu     *sync.Mutex // the node's mu; protects copies and every hosted in it, except as stated there
+	mu     *sync.Mutex // the node's mu; protects copies and each hosted in it; Node.run reads without it what nothing else changes
 	copies map[concordat.ShardID]*hosted
 }
 
