@@ -71,14 +71,14 @@ const maxNamed = 20
 
 // CheckIndex compares the index with the catalogue and, unless quick is set, reads every byte of the index.
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
-	st := o.shard.Index().Stats()
+	st := o.own.shard.Index().Stats()
 	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
 	// When added, a document enters the index before the catalogue; when deleted, it leaves the index first. With writers blocked during
 	// the two readings, only interrupted work can cause a difference.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}
-	err := o.shard.PauseWrites(func() error {
-		refs = o.shard.Index().Refs()
+	err := o.own.shard.PauseWrites(func() error {
+		refs = o.own.shard.Index().Refs()
 		return o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true })
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, err
 		return nil, err
 	}
 	if !quick {
-		if err := o.shard.Index().Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
+		if err := o.own.shard.Index().Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
 			out.Fault = err.Error()
 		} else if err != nil {
 			return nil, err

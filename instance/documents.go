@@ -12,8 +12,8 @@ import (
 // LibraryDocuments yields the documents of a library with their texts, ordered by ID. After an error, the iteration continues with the
 // next document. If another process serves the site, it reads the documents one by one through the catalogue.
 func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
-	if o.shard != nil {
-		return o.shard.Index().LibraryDocuments(ctx, lib)
+	if o.own != nil {
+		return o.own.shard.Index().LibraryDocuments(ctx, lib)
 	}
 	return func(yield func(*concordat.Document, error) bool) {
 		after := concordat.DocumentID("")

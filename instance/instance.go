@@ -58,18 +58,16 @@ type Instance struct {
 	Profiler *profile.Profiler
 	Keys     *Keys
 	Encoding *Encoding
-	// With WithIndex, one of these is set: shard, together with the lock, or remote if another process serves the site.
-	shard  *cluster.Alone
+	// With WithIndex, one of these is set: own, together with the lock, or Remote if another process serves the site.
+	own    *notedIndex
 	Remote *cluster.Remote
-	// Member replaces shard in the serving process of a site with several machines.
-	Member    *Member
-	Index     concordat.Index // shard, remote or Member.Node, whichever exists
-	indexNote string          // identifies the index of shard in the store's records
-	ahead     uint64          // result of compareIndex
-	lock      *os.File        // nil with StoreOnly
-	Since     time.Time       // when this process acquired the lock
-	Settled   site.Settled    // work reconciled on opening
-	panics    panicLog
+	// Member replaces own in the serving process of a site with several machines.
+	Member  *Member
+	Index   concordat.Index // own, Remote or Member.Node, whichever exists
+	lock    *os.File        // nil with StoreOnly
+	Since   time.Time       // when this process acquired the lock
+	Settled site.Settled    // work reconciled on opening
+	panics  panicLog
 }
 
 // Mode specifies the parts of a site that a command needs.
@@ -167,11 +165,13 @@ func (o *Instance) openParts(ctx context.Context, w Mode, how Options) error {
 		if err := FinishReindex(o.Dir); err != nil {
 			return err
 		}
-		if o.shard, err = cluster.OpenAlone(ctx, filepath.Join(o.Dir, IndexName, "00"), o.ShardOptions()); err != nil {
+		shard, err := cluster.OpenAlone(ctx, filepath.Join(o.Dir, IndexName, "00"), o.ShardOptions())
+		if err != nil {
 			return fmt.Errorf("open the index: %w", err)
 		}
-		o.Index = notedIndex{o.shard, o.shard, o}
-		if o.ahead, err = compareIndex(ctx, o); err != nil {
+		o.own = &notedIndex{Index: shard, Renewer: shard, shard: shard, dir: o.Dir, site: o.Config.Site.ID, db: o.Store, encoding: o.Encoding}
+		o.Index = o.own
+		if err := o.own.compare(ctx); err != nil {
 			return err
 		}
 		o.Encoding.own = o.Index
@@ -206,8 +206,8 @@ func (o *Instance) Close() error {
 	if o.Encoding != nil {
 		errs = append(errs, o.Encoding.close())
 	}
-	if o.shard != nil {
-		errs = append(errs, o.shard.Close())
+	if o.own != nil {
+		errs = append(errs, o.own.shard.Close())
 	}
 	if o.Member != nil {
 		errs = append(errs, o.Member.close())

@@ -247,8 +247,8 @@ func (o *Instance) Stats() index.Stats {
 	switch {
 	case o.Member != nil:
 		return o.Member.Node.Stats()
-	case o.shard != nil:
-		return o.shard.Index().Stats()
+	case o.own != nil:
+		return o.own.shard.Index().Stats()
 	}
 	return index.Stats{}
 }
@@ -258,7 +258,7 @@ func (o *Instance) IndexReady() error {
 	switch {
 	case o.Member != nil:
 		return o.Member.Node.Ready()
-	case o.shard == nil || o.shard.Index().Stats().Segments < 0:
+	case o.own == nil || o.own.shard.Index().Stats().Segments < 0:
 		return errors.New("the index is not open")
 	}
 	return nil

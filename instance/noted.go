@@ -28,133 +28,141 @@ const identityName = "identity"
 // lostSetting is the setting with the identity of an index that has lost acknowledged changes.
 const lostSetting = "index.lost"
 
-// notedIndex is an index whose acknowledged changes the store records.
+// notedIndex is the index of a site with one machine, opened in this process. The store records its acknowledged changes. It is safe for
+// concurrent use.
 type notedIndex struct {
-	concordat.Index
-	cluster.Renewer
-	o *Instance
+	concordat.Index // shard
+	cluster.Renewer // shard
+	shard           *cluster.Alone
+	dir             string // of the site
+	site            concordat.SiteID
+	db              *store.DB
+	encoding        *Encoding
+	note            string // identifies the index in the store's records
+	ahead           uint64 // number of changes by which the index was ahead of the records when it was opened
 }
 
 // Put implements concordat.Index.
-func (n notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
+func (n *notedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	if err := n.Index.Put(ctx, ps...); err != nil {
 		return err
 	}
 	refs := make([]concordat.Ref, len(ps))
 	for i, p := range ps {
-		refs[i] = concordat.Ref{Site: n.o.Config.Site.ID, Library: p.Document.Library, Document: p.Document.ID}
+		refs[i] = concordat.Ref{Site: n.site, Library: p.Document.Library, Document: p.Document.ID}
 	}
-	if err := n.o.Encoding.forget(ctx, refs); err != nil {
+	if err := n.encoding.forget(ctx, refs); err != nil {
 		return err
 	}
 	select {
-	case n.o.Encoding.changed <- struct{}{}:
+	case n.encoding.changed <- struct{}{}:
 	default:
 	}
-	return noteIndex(ctx, n.o)
+	return n.noteApplied(ctx)
 }
 
 // Delete implements concordat.Index.
-func (n notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
+func (n *notedIndex) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	// Delete the documents' vectors first, so that vectors never outlive their documents, and then again, because they may be created in
 	// the meantime.
-	err := n.o.Encoding.forget(ctx, refs)
+	err := n.encoding.forget(ctx, refs)
 	if err == nil {
 		err = n.Index.Delete(ctx, refs...)
 	}
 	if err == nil {
-		err = n.o.Encoding.forget(ctx, refs)
+		err = n.encoding.forget(ctx, refs)
 	}
 	if err != nil {
 		return err
 	}
-	return noteIndex(ctx, n.o)
+	return n.noteApplied(ctx)
 }
 
 // Renew implements cluster.Renewer.
-func (n notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
+func (n *notedIndex) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
 	done, err := n.Renewer.Renew(ctx, ps...)
 	if err != nil {
 		return done, err
 	}
-	return done, noteIndex(ctx, n.o)
+	return done, n.noteApplied(ctx)
 }
 
 // Purge removes the bytes of deleted documents; concordat.Index does not require this method.
-func (n notedIndex) Purge(ctx context.Context) error {
-	if x := n.o.Encoding.Vectors(); x != nil {
+func (n *notedIndex) Purge(ctx context.Context) error {
+	if x := n.encoding.Vectors(); x != nil {
 		if err := x.Purge(ctx); err != nil {
 			return err
 		}
 	}
-	return n.o.shard.Purge(ctx)
+	return n.shard.Purge(ctx)
 }
 
-// noteIndex records the last log record that the index has acknowledged.
-func noteIndex(ctx context.Context, o *Instance) error {
-	at := o.shard.Index().Applied()
-	return o.Store.Acknowledged.Note(ctx, o.indexNote, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
+// noteApplied records the last log record that the index has acknowledged.
+func (n *notedIndex) noteApplied(ctx context.Context) error {
+	at := n.shard.Index().Applied()
+	return n.db.Acknowledged.Note(ctx, n.note, []store.AcknowledgedRecord{{Shard: "00", Epoch: at.Epoch, Record: at.Seq}})
 }
 
-// compareIndex sets indexNote, the name of the index in the store's records, and returns how many changes the index is ahead of them, or
-// 0 if there are no records. It fails with concordat.ErrCorrupt if the index has lost acknowledged changes. It is called once, before the
-// first change.
-func compareIndex(ctx context.Context, o *Instance) (ahead uint64, err error) {
-	path := filepath.Join(o.Dir, IndexName, "00", identityName)
-	if o.shard.Index().Stats().Documents == 0 {
-		if err := RefuseEmptyIndex(ctx, o); err != nil {
-			return 0, err
+// compare sets note and ahead, which is 0 if there are no records. It fails with concordat.ErrCorrupt if the index has lost acknowledged
+// changes. It is called once, before the first change.
+func (n *notedIndex) compare(ctx context.Context) error {
+	path := filepath.Join(n.dir, IndexName, "00", identityName)
+	if n.shard.Index().Stats().Documents == 0 {
+		if err := RefuseEmptyIndex(ctx, n.dir, n.db); err != nil {
+			return err
 		}
 	}
 	id, err := identityOf(path)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	o.indexNote = "alone-" + id
+	n.note = "alone-" + id
 	lost := func(records string) error {
 		return fmt.Errorf("%s: the index lacks %s acknowledged changes, because a log file was truncated or replaced with an older copy; restore a backup, or delete %s to continue without the lost changes: %w",
 			filepath.Dir(path), records, path, concordat.ErrCorrupt)
 	}
-	switch was, err := o.Store.Setting(ctx, lostSetting); {
+	switch was, err := n.db.Setting(ctx, lostSetting); {
 	case err == nil && was == id:
-		return 0, lost("some")
+		return lost("some")
 	case err != nil && !errors.Is(err, concordat.ErrNotFound):
-		return 0, err
+		return err
 	}
-	noted, err := o.Store.Acknowledged.Noted(ctx, o.indexNote)
+	noted, err := n.db.Acknowledged.Noted(ctx, n.note)
 	if err != nil || len(noted) == 0 {
-		return 0, err
+		return err
 	}
-	at, last := o.shard.Index().Applied(), noted[0]
+	at, last := n.shard.Index().Applied(), noted[0]
 	end := at.Seq
 	if at.Epoch > last.Epoch { // opening began an epoch, which adds a record
 		end--
 	}
 	if end < last.Record {
-		if err := o.Store.SetSetting(ctx, lostSetting, id); err != nil {
-			return 0, err
+		if err := n.db.SetSetting(ctx, lostSetting, id); err != nil {
+			return err
 		}
-		return 0, lost(fmt.Sprint(last.Record - end))
+		return lost(fmt.Sprint(last.Record - end))
 	}
-	return at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)), nil // each start since then has begun an epoch
+	n.ahead = at.Seq - min(at.Seq, last.Record+(at.Epoch-last.Epoch)) // each start since then has begun an epoch
+	return nil
 }
 
-// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for an index that is empty or missing. An
-// index with an identity has lost nothing without notice, unless someone wrote an identity in order to continue without the documents.
-func RefuseEmptyIndex(ctx context.Context, o *Instance) error {
-	if _, err := os.Lstat(filepath.Join(o.Dir, IndexName, "00", identityName)); !errors.Is(err, fs.ErrNotExist) {
+// RefuseEmptyIndex fails with concordat.ErrCorrupt if the catalogue has documents. It is called for the index of the site in dir if that is
+// empty or missing. An index with an identity has lost nothing without notice, unless someone wrote an identity in order to continue
+// without the documents.
+func RefuseEmptyIndex(ctx context.Context, dir string, db *store.DB) error {
+	if _, err := os.Lstat(filepath.Join(dir, IndexName, "00", identityName)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	libraries, err := o.Store.Catalogue.Libraries(ctx)
+	libraries, err := db.Catalogue.Libraries(ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range libraries {
-		rows, err := o.Store.Catalogue.Documents(ctx, l.ID, "", 1)
+		rows, err := db.Catalogue.Documents(ctx, l.ID, "", 1)
 		if err != nil {
 			return err
 		}
-		if dir := filepath.Join(o.Dir, IndexName, "00"); len(rows) > 0 {
+		if dir := filepath.Join(dir, IndexName, "00"); len(rows) > 0 {
 			return fmt.Errorf("%s is empty, but the catalogue lists documents: restore a backup, or write any name to %s to continue without the documents: %w",
 				dir, filepath.Join(dir, identityName), concordat.ErrCorrupt)
 		}

@@ -19,7 +19,7 @@ const SettleAfter = time.Hour
 
 // settle completes the intakes begun by this process or an earlier one.
 func (o *Instance) settle(ctx context.Context) error {
-	if o.shard != nil && o.ahead > 0 {
+	if o.own != nil && o.own.ahead > 0 {
 		intakes, err := o.Store.Catalogue.Intakes(ctx, o.Worker())
 		if err != nil {
 			return err
@@ -28,7 +28,7 @@ func (o *Instance) settle(ctx context.Context) error {
 		for _, one := range intakes {
 			explained += uint64(len(one.Rows))
 		}
-		if o.ahead > explained {
+		if o.own.ahead > explained {
 			if err := retake(ctx, o, intakes); err != nil {
 				return fmt.Errorf("add documents to the catalogue again: %w", err)
 			}
@@ -49,10 +49,10 @@ func (o *Instance) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.shard == nil {
+	if o.own == nil {
 		return nil
 	}
-	if err := noteIndex(ctx, o); err != nil {
+	if err := o.own.noteApplied(ctx); err != nil {
 		return err
 	}
 	_, err := o.Store.Setting(ctx, settledSetting)
@@ -94,7 +94,7 @@ func extraRefs(ctx context.Context, o *Instance) ([]concordat.Ref, error) {
 	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
 		return nil, err
 	}
-	all := o.shard.Index().Refs()
+	all := o.own.shard.Index().Refs()
 	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
 	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
 		return nil, nil

@@ -31,7 +31,7 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	if o.Member != nil {
 		return o.copyClusterState(ctx, to)
 	}
-	if o.shard == nil {
+	if o.own == nil {
 		return t, fmt.Errorf("%w: the index is not open", concordat.ErrInvalid)
 	}
 	t = Snapshot{Site: o.Site.ID(), Scheme: o.Site.Scheme()}
@@ -47,12 +47,12 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	}()
 	// A document enters the index before the catalogue. While index writes are paused, both are in the state that a crash now would
 	// leave, which every part of the site can handle.
-	err = o.shard.PauseWrites(func() (err error) {
+	err = o.own.shard.PauseWrites(func() (err error) {
 		if state, err = o.Store.Snapshot(ctx); err != nil {
 			return err
 		}
-		t.Made, t.Sentences = time.Now().UTC(), o.shard.Index().Stats().Sentences
-		frozen, err = o.shard.Index().Freeze()
+		t.Made, t.Sentences = time.Now().UTC(), o.own.shard.Index().Stats().Sentences
+		frozen, err = o.own.shard.Index().Freeze()
 		return err
 	})
 	if err != nil {

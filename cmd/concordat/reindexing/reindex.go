@@ -73,7 +73,7 @@ func (a *commands) reindex(ctx context.Context, o *instance.Instance, dryRun boo
 		from, err = index.Open(filepath.Join(o.Dir, instance.IndexName, "00"), index.Options{ReadOnly: true})
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		if err := instance.RefuseEmptyIndex(ctx, o); err != nil {
+		if err := instance.RefuseEmptyIndex(ctx, o.Dir, o.Store); err != nil {
 			return err
 		}
 		return o.Store.SetSetting(ctx, "scheme", string(o.Site.Scheme())) // nothing has ever been added
@@ -83,7 +83,7 @@ func (a *commands) reindex(ctx context.Context, o *instance.Instance, dryRun boo
 	}
 	stats := from.Stats()
 	if stats.Documents == 0 {
-		if err := instance.RefuseEmptyIndex(ctx, o); err != nil {
+		if err := instance.RefuseEmptyIndex(ctx, o.Dir, o.Store); err != nil {
 			return errors.Join(err, from.Close())
 		}
 	}
