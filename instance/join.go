@@ -3,10 +3,8 @@ package instance
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"concordat/instance/config"
 )
@@ -45,26 +43,4 @@ func filesToJoin(dir string, c *config.Config) (map[string][]byte, error) {
 		}
 	}
 	return out, nil
-}
-
-// CoordinatorFiles are the parameters of a coordinator's address that contain file names; see ZookeeperAddress.
-var CoordinatorFiles = []string{"account", "ca", "certificate", "key"}
-
-// CoordinatorFile is the prefix for names of copies of these files.
-const CoordinatorFile = "zookeeper-"
-
-// FilesOfCoordinator returns the files in the address, keyed by the names of their copies.
-func FilesOfCoordinator(address string) map[string]string {
-	out := map[string]string{}
-	_, query, _ := strings.Cut(address, "?")
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		return out
-	}
-	for _, k := range CoordinatorFiles {
-		if path := q.Get(k); path != "" {
-			out[CoordinatorFile+k] = path
-		}
-	}
-	return out
 }

@@ -1,17 +1,14 @@
 package instance
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +16,6 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
-	"concordat/cluster/local"
 	"concordat/cluster/zk"
 	"concordat/index"
 	"concordat/instance/config"
@@ -37,68 +33,6 @@ const (
 	nodeHeaderTime = 10 * time.Second
 	nodeIdleTime   = 2 * time.Minute
 )
-
-// Observe begins a session with the coordinator that only observes.
-func Observe(ctx context.Context, c *config.Config) (coord.Session, error) {
-	session, _, err := dial(ctx, c, zk.Options{})
-	return session, err
-}
-
-// Found is like Observe, but the session can create the site's cluster, for indexes with the scheme.
-func Found(ctx context.Context, c *config.Config, scheme concordat.Scheme) (coord.Founder, error) {
-	_, founder, err := dial(ctx, c, zk.Options{Scheme: string(scheme), Found: true})
-	return founder, err
-}
-
-// dial begins a session with the coordinator at the configured address, and returns it as a node's and as a founder's. Of as, it uses the
-// node with its scheme and identity file, and whether the session can create the site's root. An observer has no scheme, since it might
-// be about to change it.
-func dial(ctx context.Context, c *config.Config, as zk.Options) (coord.Session, coord.Founder, error) {
-	address := c.Cluster.Coordinator
-	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
-	case "http":
-		s, err := local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(as.Node, "operator"))
-		return s, s, err
-	case "zk":
-		options, err := ZookeeperAddress(address)
-		if err != nil {
-			return nil, nil, err
-		}
-		options.Site, options.Node, options.Scheme, options.Identity, options.Found = c.Site.ID, as.Node, as.Scheme, as.Identity, as.Found
-		s, err := zk.Open(ctx, options)
-		return s, s, err
-	}
-	return nil, nil, Usagef("cluster.coordinator: invalid address %q; want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
-}
-
-// ZookeeperAddress parses zk://HOST:PORT,HOST:PORT/ROOT followed by parameters after a question mark. The parameters account, ca,
-// certificate and key are files for the account and for TLS; tls=yes alone selects the system's authorities. The parameter timeout is the
-// session timeout, for example 10s.
-func ZookeeperAddress(address string) (o zk.Options, err error) {
-	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // an address with several hosts is not a URL
-	servers, root, _ := strings.Cut(place, "/")
-	if o.Servers = strings.Split(servers, ","); root != "" {
-		o.Root = "/" + strings.TrimSuffix(root, "/")
-	}
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		return o, Usagef("cluster.coordinator: %w", err)
-	}
-	if t := q.Get("timeout"); t != "" {
-		if o.Timeout, err = time.ParseDuration(t); err != nil {
-			return o, Usagef("cluster.coordinator: invalid timeout: %w", err)
-		}
-	}
-	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
-		return o, Usage(err)
-	}
-	if q.Get("tls") == "yes" || q.Get("ca") != "" || q.Get("certificate") != "" {
-		if o.TLS, err = zk.ReadTLS(q.Get("ca"), q.Get("certificate"), q.Get("key")); err != nil {
-			return o, Usage(err)
-		}
-	}
-	return o, nil
-}
 
 // Trust returns the certificates of this node. It fails with a UsageError if the machine does not belong to a cluster.
 func Trust(dir string, c *config.Config) (*cluster.Trust, error) {
