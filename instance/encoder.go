@@ -24,7 +24,8 @@ type Encoder interface {
 	Spent() remote.Spent // total so far
 }
 
-// Encoding is the site's encoder, which verifies leads, and the index of its vectors. It is safe for concurrent use.
+// Encoding is the site's encoder, which verifies leads, and the index of its vectors. It is safe for concurrent use, except that
+// FileVectors must not run twice at a time.
 type Encoding struct {
 	dir  string
 	site concordat.SiteID
@@ -34,7 +35,7 @@ type Encoding struct {
 
 	used    atomic.Pointer[usedEncoder]   // nil if there is none
 	vectors atomic.Pointer[encoded.Index] // index of its vectors; nil if there is none
-	opening sync.Mutex                    // held while opening or closing vectors
+	opening sync.Mutex                    // held while opening or closing vectors, which is read without it
 	changed chan struct{}                 // receives a value when documents have been added
 }
 

@@ -35,14 +35,13 @@ const (
 // ErrNoKeys means that the site has no keystore.
 var ErrNoKeys = errors.New("this site has no keys; create them with concordat site key init")
 
-// Keys are the site's own keys: the keystore in its folder, what opens it, and what the store records about both. It is safe for
-// concurrent use.
+// Keys are the site's own keys: the keystore in its folder, what opens it, and what the store records about both.
 type Keys struct {
 	dir    string
 	ask    Ask // prompts for the keystore's passphrase; nil for no prompt
 	db     *store.DB
 	live   *LiveConfig
-	copied atomic.Int64 // version of the shared keystore of which the folder has a copy; 0 for none
+	copied atomic.Int64 // version of the shared keystore of which the folder has a copy; 0 if unknown
 }
 
 // Keystore is the keystore of a site: the file and the secret that opens it.

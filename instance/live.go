@@ -25,7 +25,7 @@ type LiveConfig struct {
 	Watch   *zk.Session
 	Central atomic.Int64 // version of the settings for all nodes included in now
 
-	now  atomic.Pointer[config.Config]
+	now  atomic.Pointer[config.Config] // with the changes since the start
 	next atomic.Pointer[config.Config] // configuration after the next start; nil if unchanged
 	file sync.Mutex                    // held while changing the configuration file; guards no field
 }

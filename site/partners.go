@@ -45,7 +45,7 @@ const (
 // Forwards are the values of CheckOptions.Forward, the default first.
 var Forwards = []string{ForwardUnmatched, ForwardAll, ForwardNone}
 
-// Partner is another site as a check asks it, in up to three rounds. Its methods are safe for concurrent use, return when ctx ends, and
+// Partner is another site as a check asks it. Its methods are safe for concurrent use, return when ctx ends, and
 // fail with a *concordat.Refusal if the partner refuses and with concordat.ErrUnavailable if it does not answer.
 type Partner interface {
 	Site() concordat.SiteID

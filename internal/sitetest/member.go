@@ -30,10 +30,6 @@ var (
 
 func (l InProcess) Site() concordat.SiteID { return l.ID }
 
-func (l InProcess) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
-	return l.To.OpenTo(ctx, l.From)
-}
-
 func (l InProcess) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	return l.To.Answer(ctx, l.From, a)
 }

@@ -120,10 +120,6 @@ func (p *Partner) Libraries(libs ...concordat.LibraryID) site.PartnerLibraries {
 
 func (p *Partner) Site() concordat.SiteID { return p.id }
 
-func (p *Partner) Catalogue(context.Context) (*concordat.Catalogue, error) {
-	return &concordat.Catalogue{}, nil
-}
-
 func (p *Partner) Leads(_ context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 	if p.TellLeads == nil {
 		return nil, errors.ErrUnsupported
