@@ -138,8 +138,8 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 
 // keepSite performs deletions until ctx ends. No other process of the site does so.
 func (s *Daemon) keepSite(ctx context.Context) error {
-	s.o.Member.Deleting.Store(true)
-	defer s.o.Member.Deleting.Store(false)
+	s.o.Member.SetDeleting(true)
+	defer s.o.Member.SetDeleting(false)
 	return s.sweep(ctx, s.eraser)
 }
 

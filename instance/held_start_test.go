@@ -144,12 +144,15 @@ func TestRemovedNodeLeavesNothing(t *testing.T) {
 // TestWhoDeletes: in a cluster, exactly one process deletes and leaves no deletion to another; a single process does the same.
 func TestWhoDeletes(t *testing.T) {
 	var alone *instance.Member
-	if alone.OtherDeletes() {
-		t.Error("a process alone leaves deletions to another one")
+	for _, deletes := range []bool{false, true} {
+		alone.SetDeleting(deletes)
+		if alone.OtherDeletes() {
+			t.Error("a process alone leaves deletions to another one")
+		}
 	}
 	m := &instance.Member{}
 	for _, deletes := range []bool{false, true} {
-		m.Deleting.Store(deletes)
+		m.SetDeleting(deletes)
 		if got := m.OtherDeletes(); got == deletes {
 			t.Errorf("a node that deletes (%v) leaves deletions to another one: %v", deletes, got)
 		}

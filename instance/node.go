@@ -48,17 +48,24 @@ func Trust(dir string, c *config.Config) (*cluster.Trust, error) {
 
 // Member is this machine as a running node of the site's cluster, with the server through which the other nodes reach it.
 type Member struct {
-	Node     *cluster.Node
-	Trust    *cluster.Trust // certificates of the node
-	Failed   chan error     // receives why the node cannot continue
-	Deleting atomic.Bool    // whether this process performs deletions for all nodes
+	Node   *cluster.Node
+	Trust  *cluster.Trust // certificates of the node
+	Failed chan error     // receives why the node cannot continue
 
-	server *http.Server
-	done   chan struct{} // closed when server has ended
+	deleting atomic.Bool // whether this process performs deletions for all nodes
+	server   *http.Server
+	done     chan struct{} // closed when server has ended
 }
 
-// OtherDeletes reports whether another process of the site performs deletions. It reports false for nil, a site with one machine.
-func (m *Member) OtherDeletes() bool { return m != nil && !m.Deleting.Load() }
+// SetDeleting says whether this process performs deletions for all nodes. A site with one machine has nil, for which it does nothing.
+func (m *Member) SetDeleting(on bool) {
+	if m != nil {
+		m.deleting.Store(on)
+	}
+}
+
+// OtherDeletes reports whether another process of the site performs deletions. It reports false for nil.
+func (m *Member) OtherDeletes() bool { return m != nil && !m.deleting.Load() }
 
 // openNode makes this machine join its running cluster. supervised is set by --supervised.
 func (o *Instance) openNode(ctx context.Context, supervised bool) error {
