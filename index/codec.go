@@ -30,7 +30,11 @@ const (
 	maxName  = 4 << 10 // bytes of a library or document ID
 	maxTitle = 64 << 10
 
-	metaVersion = 3
+	// metaVersion is the format version for documents with cells by the present definition. When the definition changes, a new version
+	// replaces it, and the old one joins staleVersion.
+	metaVersion = 4
+	// staleVersion is the same format for documents with cells by an earlier definition.
+	staleVersion = 3
 	// plainVersion is the format version for documents whose cells are unknown; it does not store cells.
 	plainVersion = 2
 )
@@ -183,6 +187,7 @@ type meta struct {
 	text      bool   // whether a text is stored
 	words     int    // number of term occurrences in the text
 	meant     bool   // whether its cells are known
+	stale     bool   // whether its known cells were computed by an earlier definition
 	cells     []byte // as appendCells writes them
 }
 
@@ -193,7 +198,10 @@ func appendMeta(b []byte, m *meta) []byte {
 		flags |= 1
 	}
 	version := byte(plainVersion)
-	if m.meant {
+	switch {
+	case m.stale:
+		version = staleVersion
+	case m.meant:
 		version = metaVersion
 	}
 	b = append(b, version, flags)
@@ -213,13 +221,13 @@ func decodeMeta(b []byte) (*meta, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("the document data is too short (%d bytes): %w", len(b), errStored)
 	}
-	if b[0] != metaVersion && b[0] != plainVersion {
-		return nil, fmt.Errorf("the document data has version %d, but this program supports versions %d and %d", b[0], plainVersion, metaVersion)
+	if b[0] < plainVersion || b[0] > metaVersion {
+		return nil, fmt.Errorf("the document data has version %d, but this program supports versions %d to %d", b[0], plainVersion, metaVersion)
 	}
 	if b[1] > 1 {
 		return nil, fmt.Errorf("the document has unknown flags, %#x: %w", b[1], errStored)
 	}
-	m := &meta{text: b[1]&1 != 0, meant: b[0] == metaVersion}
+	m := &meta{text: b[1]&1 != 0, meant: b[0] != plainVersion, stale: b[0] == staleVersion}
 	r := reader{b: b[2:]}
 	m.sentences = int(r.uvarint(maxSentences))
 	m.words = int(r.uvarint(maxWords))

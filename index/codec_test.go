@@ -69,6 +69,7 @@ func FuzzMeta(f *testing.F) {
 		{library: "l", id: "d", added: time.Time{}},
 		{library: "l", id: "d", meant: true},
 		{library: "l", id: "d", meant: true, cells: appendCells(nil, []concordat.Cell{0, 1, concordat.Cells - 1})},
+		{library: "l", id: "d", meant: true, stale: true, cells: appendCells(nil, []concordat.Cell{0, 1, concordat.Cells - 1})},
 	} {
 		f.Add(appendMeta(nil, &m))
 	}

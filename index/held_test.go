@@ -245,7 +245,7 @@ func TestDamagedDocumentsRefused(t *testing.T) {
 	if err := writeTable(&b, [32]byte{}, []*document{d}, newLevel(nil, nil), nil); err != nil {
 		t.Fatal(err)
 	}
-	blob := b.Bytes()[tableHead:][:len("12345")+3+len("l1t")+len(d.spans)]
+	blob := b.Bytes()[tableHead:][:len("123456")+3+len("l1t")+len(d.spans)]
 	if _, err := tableDocuments(blob, 1); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type UnfitQuery struct {
 
 // Unfit describes documents of a library that are not, or might not be, indexed by meaning as required.
 type Unfit struct {
-	Lacking     int // documents whose cells are unknown
+	Lacking     int // documents whose cells are unknown, or were computed by an earlier definition although cells are wanted
 	Superfluous int // documents whose cells are known, although they should be unknown or absent
 	Bare        int // documents known to have no cells, although cells of any prose are wanted
 	Documents   []UnfitDocument
@@ -54,9 +54,9 @@ func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
 		}
 		has := d.has()
 		switch {
-		case has == q.Want:
+		case has == q.Want && !(d.stale && has == MeantCells):
 			continue
-		case has == MeantUnknown:
+		case has == MeantUnknown || has == q.Want: // in the second case, its cells are stale
 			out.Lacking++
 		case q.Want == MeantCells:
 			out.Bare++

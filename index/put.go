@@ -264,7 +264,8 @@ func (a *arena) add(number uint32, p *concordat.Profile, c *sharedCounters) *doc
 
 // document returns the in-memory record of a document, without its spans.
 func (m *meta) document(number uint32) *document {
-	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences, words: m.words, meant: m.meant}
+	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences, words: m.words, meant: m.meant,
+		stale: m.stale}
 	if blockCount(m.sentences) > 1 {
 		d.blocks = append(d.blocks, 0)
 	}

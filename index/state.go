@@ -24,6 +24,7 @@ type document struct {
 	sentences int
 	words     int              // number of term occurrences
 	meant     bool             // whether its cells are known
+	stale     bool             // whether its known cells were computed by an earlier definition; searches use them all the same
 	cellCount int              // number of its cells in the cell table
 	cells     []concordat.Cell // cells not yet added to the cell table
 	// spans is the stored form of the spans, block by block; blocks holds the start of each and is nil for a single block. They take

@@ -29,7 +29,7 @@ import (
 const (
 	tableName  = "table"
 	tableTemp  = "table.tmp"
-	tableMagic = "concordat table\x02" // the last byte is the version
+	tableMagic = "concordat table\x03" // the last byte is the version
 
 	// tableLeast is the number of sentences at which deriving begins to take noticeable time.
 	tableLeast = 100_000
@@ -155,15 +155,25 @@ func (t *cellTable) cellsOf(docs []*document) *cellLevel {
 	return &out
 }
 
+// These values describe a document's cells in the file.
+const (
+	cellsUnknown = iota
+	cellsKnown
+	cellsStale // known, but computed by an earlier definition
+)
+
 // writeTable writes the documents and the levels, which contain all their sentences and cells; cells may be nil.
 func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level, cells *cellLevel) error {
 	var blob []byte
 	for _, d := range docs {
-		known := 0 // number of cells plus one if they are known, otherwise 0
-		if d.meant {
-			known = 1 + d.cellCount
+		known := cellsUnknown
+		switch {
+		case d.stale:
+			known = cellsStale
+		case d.meant:
+			known = cellsKnown
 		}
-		for _, v := range []int{int(d.number), d.sentences, d.words, known, len(d.spans)} {
+		for _, v := range []int{int(d.number), d.sentences, d.words, known, d.cellCount, len(d.spans)} {
 			blob = binary.AppendUvarint(blob, uint64(v))
 		}
 		for _, s := range []string{string(d.key.library), string(d.key.id), d.title} {
@@ -264,18 +274,18 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 	r := reader{b: b}
 	last := -1
 	for range n {
-		number, sentences, words, known := r.uvarint(1<<32-1), r.uvarint(maxSentences), r.uvarint(maxWords), r.uvarint(uint64(concordat.Cells))
-		spans := r.uvarint(uint64(len(r.b)))
-		m := meta{sentences: int(sentences), words: int(words), meant: known > 0}
+		number, sentences, words := r.uvarint(1<<32-1), r.uvarint(maxSentences), r.uvarint(maxWords)
+		known, cells, spans := r.uvarint(cellsStale), r.uvarint(uint64(concordat.Cells)), r.uvarint(uint64(len(r.b)))
+		m := meta{sentences: int(sentences), words: int(words), meant: known != cellsUnknown, stale: known == cellsStale}
 		m.library = concordat.LibraryID(r.str(maxName))
 		m.id = concordat.DocumentID(r.str(maxName))
 		m.title = r.str(maxTitle)
-		if r.bad || uint64(len(r.b)) < spans || int(number) <= last {
+		if r.bad || uint64(len(r.b)) < spans || int(number) <= last || cells > 0 && !m.meant {
 			return nil, fmt.Errorf("document %d: %w", len(docs), errStored)
 		}
 		last = int(number)
 		d := m.document(uint32(number))
-		d.cellCount = max(0, int(known)-1)
+		d.cellCount = int(cells)
 		if spans > 0 {
 			d.spans = bytes.Clone(r.b[:spans])
 		}
