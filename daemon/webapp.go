@@ -91,11 +91,10 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	}
 	d.Pages, err = web.New(web.Options{
 		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Store: o.Store, Queue: d.queue,
-		Title: func() string { return cmp.Or(o.Live.Now().Site.Title, string(o.Site.ID())) },
-		Files: files, Logger: s.log,
+		Current: current{o},
+		Files:   files, Logger: s.log,
 		Panicked:    s.meters.panic,
 		CaseTerms:   instance.CaseTerms(o.Config),
-		Rules:       func() report.Rules { return o.Live.Now().Report.Rules },
 		ReportFiles: newReportWriter(o, s.options.Sign),
 		Originals:   newOriginals(files, d.reader, instance.Extraction(o.Config)),
 		Choices:     choices{o},
@@ -107,13 +106,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Joining:     joining{s}.parts(),
 		Nodes:       nodesOf(o),
 		Batches:     d.batches,
-		Adding: func() review.Adding {
-			now := o.Live.Now().Submission
-			return review.Adding{Rule: review.AddingRule(now.Add), Library: concordat.LibraryID(now.Library)}
-		},
-		AgainDays: func() int { return o.Live.Now().Check.AgainDays },
-		Partner:   connector{s},
-		MaxUpload: o.Config.Extract.MaxInput,
+		Partner:     connector{s},
+		MaxUpload:   o.Config.Extract.MaxInput,
 
 		Adder:        adder{d, o},
 		Example:      demo.Files,
@@ -242,3 +236,19 @@ func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, erro
 	}
 	return out, nil
 }
+
+// current implements web.Current by the live configuration.
+type current struct{ o *instance.Instance }
+
+func (c current) Title() string {
+	return cmp.Or(c.o.Live.Now().Site.Title, string(c.o.Site.ID()))
+}
+
+func (c current) Rules() report.Rules { return c.o.Live.Now().Report.Rules }
+
+func (c current) Adding() review.Adding {
+	now := c.o.Live.Now().Submission
+	return review.Adding{Rule: review.AddingRule(now.Add), Library: concordat.LibraryID(now.Library)}
+}
+
+func (c current) AgainDays() int { return c.o.Live.Now().Check.AgainDays }

@@ -26,12 +26,7 @@ func (c batchChecks) SendReport(rw http.ResponseWriter, rep *report.Report) erro
 }
 
 // Rules implements batches.Checks.
-func (c batchChecks) Rules() report.Rules { return c.w.o.Rules() }
+func (c batchChecks) Rules() report.Rules { return c.w.o.Current.Rules() }
 
 // AgainDays implements batches.Checks.
-func (c batchChecks) AgainDays() int {
-	if c.w.o.AgainDays == nil {
-		return 0
-	}
-	return c.w.o.AgainDays()
-}
+func (c batchChecks) AgainDays() int { return c.w.o.Current.AgainDays() }

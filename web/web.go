@@ -54,11 +54,10 @@ type Options struct {
 	Site    *site.Site
 	Answers *siteanswer.Answerer // answers partners
 	Asks    *ask.Asker           // asks partners
-	Title   func() string        // current title of the site
+	Current Current              // settings that can change while the site is served
 	Store   *store.DB
 	Queue   *site.Queue
 	Files   *store.Files
-	Rules   func() report.Rules // rules of new reports
 	// ReportFiles writes reports to files; if nil, they are unsigned.
 	ReportFiles reports.Writer
 	// Originals renders the pages of submitted files; if nil, they are not shown.
@@ -86,10 +85,6 @@ type Options struct {
 	Joining  *partners.Joining       // if nil, partners are added with commands
 	// Batches runs batches of documents and scheduled rechecks; if nil, there are none.
 	Batches *batch.Queue
-	// Adding returns when and to which library submissions are added; if nil, they are not added.
-	Adding func() review.Adding
-	// AgainDays is the number of days after which submissions are checked again; if nil or 0, only on schedule.
-	AgainDays func() int
 	// Partner connects to a partner to request passages; if nil, no partner can be asked.
 	Partner   pages.Connector
 	Policy    Policy           // who may do what, and how much
@@ -103,6 +98,13 @@ type Options struct {
 	Logger    *slog.Logger     // if nil, nothing is logged
 	Panicked  func()           // called after each recovered panic of a request; if nil, panics are only logged
 	Now       func() time.Time // the default is time.Now
+}
+
+// Current returns settings of the site that can change while it is served.
+type Current interface {
+	review.Current
+	Title() string
+	AgainDays() int // number of days after which submissions are checked again; if 0, only on schedule
 }
 
 // Web serves the pages. It is safe for concurrent use.
@@ -174,9 +176,6 @@ func New(o Options) (*Web, error) {
 	if o.ReportFiles == nil {
 		o.ReportFiles = reports.Unsigned{}
 	}
-	if o.Adding == nil {
-		o.Adding = func() review.Adding { return review.Adding{Rule: review.AddNever} }
-	}
 	w := &Web{Auditor: pages.Auditor{Store: o.Store, Logger: o.Logger}, requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		Streams: progress.NewStreams(o.Logger), Calls: limit.Limiter{Now: o.Now, Window: time.Minute}}
 	w.Tasks = checks.Control{Store: o.Store, Queue: o.Queue}
@@ -234,7 +233,7 @@ func (w *Web) routes() {
 	m.Handle("GET /static/", w.static)
 	m.HandleFunc("GET /robots.txt", robots)
 	w.Accounts = accounts.New(w, accounts.Options{Store: w.o.Store, People: w.People, Sessions: w.Sessions, Auditor: w.Auditor, Open: m,
-		Settings: w.o.Settings, Title: w.o.Title, Login: w.o.Login, Public: w.o.Policy.Public, Base: w.o.Base, Secure: w.o.Secure,
+		Settings: w.o.Settings, Title: w.o.Current.Title, Login: w.o.Login, Public: w.o.Policy.Public, Base: w.o.Base, Secure: w.o.Secure,
 		Now: w.o.Now})
 	w.AddPage("GET /{$}", pages.Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -249,11 +248,11 @@ func (w *Web) routes() {
 	w.Partners = partners.New(w, partners.Options{Store: w.o.Store, Asks: w.o.Asks, Shares: w.Shares, Joining: w.o.Joining,
 		Logger: w.o.Logger, Now: w.o.Now})
 	w.Reviews = review.New(review.Options{Store: w.o.Store, Site: w.o.Site, Queue: w.o.Queue, Reports: w.Cache, Deletions: w.Deletions,
-		Rules: w.o.Rules, Adding: w.o.Adding, Now: w.o.Now, See: w.o.Policy.See, From: w.o.Policy.From})
+		Current: w.o.Current, Now: w.o.Now, See: w.o.Policy.See, From: w.o.Policy.From})
 	w.Batches = batches.New(w, control, batches.Options{Site: w.o.Site, Checks: batchChecks{w}, Reviews: w.Reviews,
 		Streams: w.Streams, Auditor: w.Auditor, MayDelete: w.o.Eraser != nil, Logger: w.o.Logger, Now: w.o.Now})
 	w.Intake = intake.New(w, intake.Options{Site: w.o.Site, Store: w.o.Store, Queue: w.o.Queue, Files: w.o.Files, People: w.People,
-		Batches: w.Batches, Settings: w.Settings, Faults: w, Choices: w.o.Choices, Rules: w.o.Rules,
+		Batches: w.Batches, Settings: w.Settings, Faults: w, Choices: w.o.Choices, Rules: w.o.Current.Rules,
 		Disk: w.o.Disk, MaxUpload: w.o.MaxUpload, NoStore: w.o.Policy.NoStore, Logger: w.o.Logger})
 	w.Library = libraries.New(w, libraries.Options{Store: w.o.Store, Intake: w.Intake, Tasks: w.Tasks, Progress: w.progress,
 		Shares: w.Shares, Deletions: w.Deletions, Choices: w.o.Choices, MaxUpload: w.o.MaxUpload, Now: w.o.Now})
@@ -289,7 +288,7 @@ func robots(rw http.ResponseWriter, _ *http.Request) {
 
 // Names returns the names of people, sites and libraries for pages and reports.
 func (w *Web) Names(ctx context.Context) (pages.Names, error) {
-	n, err := site.Names(ctx, w.o.Store, w.o.Site.ID(), w.o.Title())
+	n, err := site.Names(ctx, w.o.Store, w.o.Site.ID(), w.o.Current.Title())
 	if err != nil {
 		return pages.Names{Names: n}, err
 	}
@@ -367,7 +366,7 @@ func (f frame) Others() []message.Language {
 func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, name, title string, page any) {
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Current.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
 		Visitor: v, LTI: w.platforms, Idle: idlePlaces(r.Context(), w, v, r.URL.Path), Waiting: w.Requests.Waiting(r.Context(), v),
 		Pending: w.Partners.Unconfirmed(r.Context(), v), Unread: w.Alerts.Unread(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report"
 	"concordat/site/answer"
 	"concordat/store"
 	"concordat/view"
@@ -16,6 +17,7 @@ import (
 	"concordat/web/pages"
 	"concordat/web/pages/admin"
 	"concordat/web/pages/settings"
+	"concordat/web/review"
 )
 
 // Machine is a process with fixed answers.
@@ -36,6 +38,29 @@ func (Machine) Health(context.Context) []admin.HealthPart {
 	return []admin.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"},
 		admin.Told("index", false, "health.index.less", 6, 7)}
 }
+
+// Current are settings that do not change. Submissions are not added unless Add says otherwise, and rules are the default ones.
+type Current struct {
+	Name string
+	Add  func() review.Adding
+}
+
+// Title implements web.Current.
+func (c Current) Title() string { return c.Name }
+
+// Rules implements web.Current.
+func (c Current) Rules() report.Rules { return report.Rules{} }
+
+// Adding implements web.Current.
+func (c Current) Adding() review.Adding {
+	if c.Add == nil {
+		return review.Adding{Rule: review.AddNever}
+	}
+	return c.Add()
+}
+
+// AgainDays implements web.Current.
+func (c Current) AgainDays() int { return 0 }
 
 // Choices are partners and section templates that do not change.
 type Choices struct {
@@ -148,15 +173,18 @@ func (p *south) Reveal(_ context.Context, a *concordat.RevealAsk) (*concordat.Re
 
 // Settable is a process whose settings the pages can change.
 type Settable struct {
+	Current
 	DB     *store.DB
 	mu     sync.Mutex
 	Values map[string]string
 }
 
 func (s *Settable) Use(o *web.Options) {
-	o.Title = func() string { return s.Value("site.title") }
-	s.DB, o.Settings = o.Store, s
+	s.DB, o.Settings, o.Current = o.Store, s, s
 }
+
+// Title implements web.Current.
+func (s *Settable) Title() string { return s.Value("site.title") }
 
 // Settings implements settings.Control.
 func (s *Settable) Settings() []settings.Setting {

@@ -280,7 +280,7 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	partner := new(south)
 	o := web.Options{Eraser: eraser, Site: s, Answers: answers, Asks: asks,
-		Title: func() string { return "North <University>" }, Store: db, Queue: q, Files: files,
+		Current: Current{Name: "North <University>"}, Store: db, Queue: q, Files: files,
 		Batches:   batches,
 		MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportFiles: signable{unsignable: unsignable},
@@ -290,8 +290,7 @@ func NewWith(t testing.TB, idle bool, change func(*web.Options)) *Site {
 		Adder:   textAdder{s}, HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Disk:    disk{full},
 		Machine: Machine{}, Settings: ReadOnlySettings, Nodes: Nodes(Machines), Hashing: Cheap,
-		Partner: partner,
-		Rules:   func() report.Rules { return report.Rules{} }}
+		Partner: partner}
 	if change != nil {
 		change(&o)
 	}

@@ -360,7 +360,7 @@ func (w batchesAPI) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (
 	if err != nil {
 		return nil, err
 	}
-	leads, err := v.Leads(ctx, w.api.Web.Options().Store, w.api.Web.Options().Rules())
+	leads, err := v.Leads(ctx, w.api.Web.Options().Store, w.api.Web.Options().Current.Rules())
 	if err != nil {
 		return nil, err
 	}

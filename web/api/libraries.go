@@ -207,7 +207,7 @@ func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, err
 	out := &apiVersionOutput{}
 	b := &out.Body
 	o := w.api.Web.Options()
-	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, o.Site.ID(), o.Title(), people.Scopes, store.EventKinds()
+	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, o.Site.ID(), o.Current.Title(), people.Scopes, store.EventKinds()
 	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, o.Adder != nil
 	b.MaxFile, b.MaxFiles, b.MaxPage = o.MaxUpload, pages.MaxFiles, 500
 	return out, nil

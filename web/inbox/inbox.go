@@ -205,8 +205,8 @@ func (d *Inbox) answer(n store.Notification, kind, summary string) store.Notific
 	base := d.w.Options().Base
 	now := d.w.Options().Now()
 	o := outgoing{Context: contexts[:2], ID: "urn:uuid:" + newUUID(), Type: kind, InReplyTo: n.Activity, Summary: summary,
-		Actor: party{ID: base, Name: d.w.Options().Title(), Type: "Service"}, Origin: party{ID: base, Type: "Service", Inbox: base + Path},
-		Target: party{ID: n.Origin, Type: "Service", Inbox: n.Inbox}}
+		Actor:  party{ID: base, Name: d.w.Options().Current.Title(), Type: "Service"},
+		Origin: party{ID: base, Type: "Service", Inbox: base + Path}, Target: party{ID: n.Origin, Type: "Service", Inbox: n.Inbox}}
 	switch kind {
 	case typeAnnounce:
 		o.Type = []string{typeAnnounce, actionReview}

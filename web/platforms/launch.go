@@ -255,7 +255,7 @@ func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
 		return
 	}
 	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message,
-		&lti.Item{Title: d.w.Options().Title(), Text: message.LanguageOf(r).Say("lti.item"),
+		&lti.Item{Title: d.w.Options().Current.Title(), Text: message.LanguageOf(r).Say("lti.item"),
 			Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.Options().Now())
 	to, bad := url.Parse(one.Message.DeepLinking.ReturnURL)
 	if err = errors.Join(err, bad); err != nil {

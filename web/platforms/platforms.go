@@ -93,7 +93,7 @@ func New(w *web.Web, o Options) *Tool {
 }
 
 func (d *Tool) tool() lti.Tool {
-	return lti.Tool{Name: d.w.Options().Title(), Base: d.w.Options().Base}
+	return lti.Tool{Name: d.w.Options().Current.Title(), Base: d.w.Options().Base}
 }
 
 func platformOf(p store.LTIPlatform) *lti.Platform {

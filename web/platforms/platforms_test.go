@@ -26,7 +26,6 @@ import (
 	"concordat/internal/ltitest"
 	"concordat/internal/webtest"
 	"concordat/profile"
-	"concordat/report"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web"
@@ -130,10 +129,10 @@ func (c *course) start(working bool) {
 	if c.broken {
 		kept = nil
 	}
-	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
+	c.pages, err = web.New(web.Options{Site: s, Current: webtest.Current{Name: "Site"},
 		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure, Hashing: webtest.Cheap,
 		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
-		Rules: func() report.Rules { return report.Rules{} }, Choices: webtest.Choices{Sections: []string{"thesis"}}})
+		Choices: webtest.Choices{Sections: []string{"thesis"}}})
 	must(err)
 	tool := platforms.New(c.pages, c.options)
 	api.Add(c.pages, tool, nil)

@@ -251,7 +251,7 @@ var failureWords = map[string]string{
 }
 
 func (d *Tool) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset, r lti.Report) error {
-	r.Asset, r.Title, r.Visible = a.Asset, d.w.Options().Title(), d.o.Learners
+	r.Asset, r.Title, r.Visible = a.Asset, d.w.Options().Current.Title(), d.o.Learners
 	if err := d.client.Report(ctx, platformOf(p), a.ReportURL, nil, r); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

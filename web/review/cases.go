@@ -159,7 +159,7 @@ func (w *Reviews) CaseLibrary(ctx context.Context, t store.Task, now *Review) (C
 		out.Library = now.Added.Library
 	}
 	out.Title = titles[out.Library]
-	adding := w.o.Adding()
+	adding := w.o.Current.Adding()
 	if out.State == CaseAdded || out.State == CaseWaiting || !adding.allowed() {
 		return out, nil
 	}
@@ -197,7 +197,7 @@ func (w *Reviews) caseProgress(ctx context.Context, added addedCase, out *CaseLi
 
 // AddCase adds the submission of a case to a library, by default the site's. The queue does the work.
 func (w *Reviews) AddCase(ctx context.Context, v *pages.Visitor, t store.Task, lib concordat.LibraryID) error {
-	adding := w.o.Adding()
+	adding := w.o.Current.Adding()
 	if !adding.allowed() {
 		return message.Refused("case.never")
 	}
@@ -237,7 +237,7 @@ func (w *Reviews) enqueueCase(ctx context.Context, v *pages.Visitor, t store.Tas
 		_, err := tx.Catalogue.Library(ctx, lib)
 		missing := errors.Is(err, concordat.ErrNotFound)
 		switch {
-		case missing && lib != w.o.Adding().Library:
+		case missing && lib != w.o.Current.Adding().Library:
 			return message.Absent("wrong.library", lib)
 		case err != nil && !missing:
 			return err

@@ -24,9 +24,9 @@ func TestSubmissionsMeet(t *testing.T) {
 	var rule atomic.Value
 	rule.Store(review.AddNever)
 	d := webtest.NewWith(t, false, func(o *web.Options) {
-		o.Adding = func() review.Adding {
+		o.Current = webtest.Current{Add: func() review.Adding {
 			return review.Adding{Rule: rule.Load().(review.AddingRule), Library: "submissions"}
-		}
+		}}
 	})
 	olga, sue := d.SignedIn(t, "olga", store.RoleOfficer), d.SignedIn(t, "sue", store.RoleSubmitter)
 	prog := olga.Program("read", "review")
@@ -129,7 +129,9 @@ func TestSubmissionsMeet(t *testing.T) {
 func TestAdditionCancelled(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
-		o.Adding = func() review.Adding { return review.Adding{Rule: review.AddOnRequest, Library: "submissions"} }
+		o.Current = webtest.Current{Add: func() review.Adding {
+			return review.Adding{Rule: review.AddOnRequest, Library: "submissions"}
+		}}
 	})
 	d.AddFinished(t, "case", "sue", webtest.Thesis(t, 2_000, 2, 2))
 	olga := d.SignedIn(t, "olga", store.RoleOfficer)

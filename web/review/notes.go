@@ -54,7 +54,7 @@ func (w *Reviews) KeepNote(ctx context.Context, v *pages.Visitor, t store.Task, 
 		}
 		return tx.Audit.Note(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 	}
-	if adding := w.o.Adding(); n.Kind == store.ReviewVerdict && adding.Rule == AddAfterVerdict && now.Added.Library == "" {
+	if adding := w.o.Current.Adding(); n.Kind == store.ReviewVerdict && adding.Rule == AddAfterVerdict && now.Added.Library == "" {
 		in, err := w.CaseLibrary(ctx, t, now)
 		if err != nil {
 			return n, err

@@ -36,11 +36,16 @@ type Options struct {
 	Queue     *site.Queue
 	Reports   Reports
 	Deletions deletions.Deletions
-	Rules     func() report.Rules // rules of new reports
-	Adding    func() Adding       // when and to which library submissions are added
+	Current   Current // settings in force
 	Now       func() time.Time
 	See       See  // what submitters see of their own reports
 	From      From // when they begin to see it
+}
+
+// Current returns the settings of reviews that can change while the site is served.
+type Current interface {
+	Rules() report.Rules // of new reports
+	Adding() Adding      // when and to which library submissions are added
 }
 
 // Reviews reads and makes decisions about checks. It is safe for concurrent use.
@@ -252,5 +257,5 @@ func (r *Review) VerdictKey() string {
 
 // firstRules returns the initial rules of a task's report: the rules chosen at submission, or otherwise its batch's or the site's.
 func (w *Reviews) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
-	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
+	return site.FirstRules(ctx, w.o.Store, t, w.o.Current.Rules())
 }

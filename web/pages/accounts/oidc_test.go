@@ -22,7 +22,6 @@ import (
 
 	"concordat/internal/chromium"
 	"concordat/internal/webtest"
-	"concordat/report"
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/api"
@@ -175,10 +174,9 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...accounts.P
 	}
 	var pages *web.Web
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { pages.ServeHTTP(rw, r) }))
-	pages, err = web.New(web.Options{Title: func() string { return "Site" }, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
+	pages, err = web.New(web.Options{Current: webtest.Current{Name: "Site"}, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
 		Login: accounts.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
-		Hashing: webtest.Cheap,
-		Rules:   func() report.Rules { return report.Rules{} }})
+		Hashing: webtest.Cheap})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,9 @@ import (
 func TestCaseLibraryFromCache(t *testing.T) {
 	t.Parallel()
 	d := webtest.NewWith(t, true, func(o *web.Options) {
-		o.Adding = func() review.Adding { return review.Adding{Rule: review.AddOnRequest, Library: "submissions"} }
+		o.Current = webtest.Current{Add: func() review.Adding {
+			return review.Adding{Rule: review.AddOnRequest, Library: "submissions"}
+		}}
 	})
 	d.AddFinished(t, "case", "sue", webtest.Thesis(t, 2_000, 2, 2))
 	withheld := webtest.Thesis(t, 2_000, 2, 2)
