@@ -20,11 +20,11 @@ func (c *Comparison) foreign(d int) bool {
 // source's (doc/evaluation/meaning.md).
 func (c *Comparison) tableVectors() *verification {
 	x := newVerification(c)
-	for i, v := range c.submission.directions(c.submission.Language) {
+	for i, v := range c.submission.directions() {
 		x.here[i] = v
 	}
 	for d, s := range c.sources {
-		for j, v := range s.directions(s.Language) {
+		for j, v := range s.directions() {
 			x.order[d], x.rows[d] = append(x.order[d], j), append(x.rows[d], v)
 		}
 	}
@@ -35,12 +35,12 @@ func (c *Comparison) tableVectors() *verification {
 	return x
 }
 
-// directions yields the directions of the prose sentences, centred by a language, or by script if it is empty.
-func (t *Text) directions(language string) iter.Seq2[int32, []float32] {
+// directions yields the directions of the prose sentences.
+func (t *Text) directions() iter.Seq2[int32, []float32] {
 	return func(yield func(int32, []float32) bool) {
 		for i := range t.sentences {
 			if t.prose[i] {
-				if v := centredByLanguage(&t.sentences[i].Mean, t.chinese[i], language); !yield(int32(i), v[:]) {
+				if v := centredByDefault(&t.sentences[i].Mean, t.chinese[i], t.Language); !yield(int32(i), v[:]) {
 					return
 				}
 			}
@@ -48,13 +48,13 @@ func (t *Text) directions(language string) iter.Seq2[int32, []float32] {
 	}
 }
 
-// centredByWriting returns Cells.Direction with the embedded cells; if these are broken, it subtracts no centre.
-func centredByWriting(mean *Vector, wide bool) Vector {
+// centredByDefault returns Cells.Direction with the embedded cells; if these are broken, it subtracts no centre.
+func centredByDefault(mean *Vector, wide bool, language string) Vector {
 	c, err := DefaultCells()
 	if err != nil {
 		return Centred(mean, &Vector{})
 	}
-	return c.Direction(mean, wide)
+	return c.Direction(mean, wide, language)
 }
 
 // sampleMeans returns the means of the samples in the embedded table, or zeros without the table.
@@ -76,7 +76,7 @@ var sampleMeans = sync.OnceValue(func() []Vector {
 var sampleDirections = sync.OnceValue(func() [][]float32 {
 	out := make([][]float32, len(sampleSet))
 	for k, mean := range sampleMeans() {
-		v := centredByLanguage(&mean, Wide(sampleSet[k].Text), sampleSet[k].Language)
+		v := centredByDefault(&mean, Wide(sampleSet[k].Text), sampleSet[k].Language)
 		out[k] = v[:]
 	}
 	return out

@@ -69,7 +69,7 @@ func (t *Text) placed(c *Cells, from, end int) []Placed {
 		if !t.prose[i] {
 			continue
 		}
-		v := c.Direction(&t.sentences[i].Mean, t.chinese[i])
+		v := c.Direction(&t.sentences[i].Mean, t.chinese[i], t.Language)
 		out = append(out, Placed{i, i + 1, t.chinese[i], c.Point(&v)})
 		if i > from && t.prose[i-1] && t.chinese[i-1] == t.chinese[i] {
 			w := together(&before, &v)
@@ -240,7 +240,7 @@ func nearestPlace(cosines []float32) Near {
 func (c *Cells) samplePoints() (out [2][]Point) {
 	for i, mean := range sampleMeans() {
 		chinese := Wide(sampleSet[i].Text)
-		v := c.Direction(&mean, chinese)
+		v := c.Direction(&mean, chinese, sampleSet[i].Language)
 		out[writing(chinese)] = append(out[writing(chinese)], c.Point(&v))
 	}
 	return out

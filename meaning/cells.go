@@ -24,12 +24,13 @@ type Point [cellDimensions]float32
 // Cells maps vectors to cells. Vectors near each other share some of their five cells or have neighbouring cells; two different cells do
 // not show how far apart the vectors are. It is read-only and safe for concurrent use.
 type Cells struct {
-	digest  string
-	centres [2]Vector // of sentences in an alphabet, and of sentences in Chinese characters
-	axes    [cellDimensions]Vector
-	signs   [concordat.Bands][2][cellDimensions]uint32 // for each transform, the sign bits of the coordinates that change sign first
-	words   [concordat.Bands][cellParts][cellWords][partDimensions]float32
-	squares [concordat.Bands][cellParts][cellWords]float32
+	digest    string
+	centres   [2]Vector         // of sentences in an alphabet, and of sentences in Chinese characters
+	languages map[string]Vector // centres of languages in an alphabet; nil in the space of an encoder
+	axes      [cellDimensions]Vector
+	signs     [concordat.Bands][2][cellDimensions]uint32 // for each transform, the sign bits of the coordinates that change sign first
+	words     [concordat.Bands][cellParts][cellWords][partDimensions]float32
+	squares   [concordat.Bands][cellParts][cellWords]float32
 	// These are axes and words in the order in which vector instructions read them.
 	axisColumns [Dimensions][cellDimensions]float32
 	wordColumns [concordat.Bands][cellParts][partDimensions][cellWords]float32
@@ -39,10 +40,14 @@ type Cells struct {
 // digests.
 func (c *Cells) Digest() string { return c.digest }
 
-// Direction returns the mean of a sentence minus the centre of its script, scaled to length 1.
-func (c *Cells) Direction(mean *Vector, wide bool) Vector {
+// Direction returns the mean of a sentence minus the centre of its text's language, scaled to length 1. It subtracts the centre of the
+// script if the language has none, or if the sentence is in Chinese characters.
+func (c *Cells) Direction(mean *Vector, wide bool, language string) Vector {
 	if wide {
 		return Centred(mean, &c.centres[1])
+	}
+	if centre, ok := c.languages[language]; ok {
+		return Centred(mean, &centre)
 	}
 	return Centred(mean, &c.centres[0])
 }

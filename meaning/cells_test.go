@@ -30,7 +30,7 @@ func TestCellsGolden(t *testing.T) {
 	fmt.Fprintf(&b, "cells %s\n", c.Digest())
 	for _, text := range samples[:5] {
 		mean := e.mean(text)
-		v := c.Direction(&mean, Wide(text))
+		v := c.Direction(&mean, Wide(text), "en")
 		p := c.Point(&v)
 		fmt.Fprintf(&b, "%q\n %05x\n near the first %05x\n", text, c.Of(&p), c.Near(nil, &p, 0, 8))
 	}
@@ -152,13 +152,13 @@ func TestLentEncoders(t *testing.T) {
 	for i := range 8 {
 		text := fmt.Sprintf("The ferry number %d crosses the sound before sunrise and returns to the harbour late in the evening. ", i) +
 			fmt.Sprintf("Its captain has counted the %d lights on the opposite shore every night for more than thirty years.", 100*i)
-		want := NewEncoder(tb).Cells(text, c)
+		want := NewEncoder(tb).Cells(text, "en", c)
 		if len(want) == 0 {
 			t.Fatal("no cells")
 		}
 		wg.Go(func() {
 			for range 20 {
-				if got := tb.Cells(text, c); !slices.Equal(got, want) {
+				if got := tb.Cells(text, "en", c); !slices.Equal(got, want) {
 					t.Errorf("text %d: cells %v, want %v", i, got, want)
 				}
 			}
@@ -203,14 +203,14 @@ func TestRotation(t *testing.T) {
 // TestAskedCells: a text's questions find the cells of a reworded text in the same script, and fewer cells of an unrelated text.
 func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
-	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +
-		"Since they had no seat in it, the merchants of Boston threw the cargo of three ships into the harbour.")
+	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. "+
+		"Since they had no seat in it, the merchants of Boston threw the cargo of three ships into the harbour.", "en")
 	asked := text.Questions(c)
 	if len(asked) != len(text.Spans) || asked[1].Sentence != 1 {
 		t.Fatalf("%d questions of %d sentences", len(asked), len(text.Spans))
 	}
 	met := func(chinese bool, text string) (sum float64) {
-		cells := e.Cells(text, c)
+		cells := e.Cells(text, "en", c)
 		if !slices.IsSorted(cells) || len(slices.Compact(slices.Clone(cells))) != len(cells) {
 			t.Error("cells are not distinct and ascending")
 		}
@@ -277,7 +277,7 @@ func FuzzDecodeCells(f *testing.F) {
 func BenchmarkCells(b *testing.B) {
 	c, e := defaultCells(b), NewEncoder(table(b))
 	mean := e.mean(samples[0])
-	v := c.Direction(&mean, false)
+	v := c.Direction(&mean, false, "")
 	b.Run("point", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -313,14 +313,14 @@ func TestDirections(t *testing.T) {
 		}
 	}
 	const asked = "Because ice had blocked the channel, the harbour could not be used for three weeks."
-	text := e.Read(asked + "\n12 34 56 78 90 11 22 33 44 55 66 77 88 12 34 56 78 90 11 22 33.")
-	d := e.Directions(strings.Repeat(all.String(), 3), c)
+	text := e.Read(asked+"\n12 34 56 78 90 11 22 33 44 55 66 77 88 12 34 56 78 90 11 22 33.", "en")
+	d := e.Directions(strings.Repeat(all.String(), 3), "en", c)
 	if len(d) < 70 {
 		t.Fatalf("%d directions", len(d))
 	}
 	var s Sentence
 	e.Encode(asked, &s)
-	v := c.Direction(&s.Mean, false)
+	v := c.Direction(&s.Mean, false, "en")
 	for _, n := range []int{0, 1, 3, 4, 5, 63, 64, 65, 70} {
 		want := float32(-1)
 		for i := range d[:n] {

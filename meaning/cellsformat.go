@@ -17,8 +17,18 @@ import (
 //go:embed data/cells.bin
 var embeddedCells []byte
 
-// DefaultCells returns the embedded cells for the embedded table.
-var DefaultCells = sync.OnceValues(func() (*Cells, error) { return DecodeCells(embeddedCells) })
+// DefaultCells returns the embedded cells for the embedded table, with the centres of languages. Their digest covers both (doc/format.md,
+// Cells).
+var DefaultCells = sync.OnceValues(func() (*Cells, error) {
+	c, err := DecodeCells(embeddedCells)
+	if err != nil {
+		return nil, err
+	}
+	c.languages = languageCentres().Centres
+	sum := sha256.Sum256(append([]byte(c.digest), centresData...))
+	c.digest = hex.EncodeToString(sum[:])[:16]
+	return c, nil
+})
 
 // CellParts holds the numbers that define cells.
 type CellParts struct {

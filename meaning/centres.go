@@ -53,12 +53,3 @@ func (t *Table) MeanOfWords(words iter.Seq2[string, float64]) Vector {
 	}
 	return out
 }
-
-// centredByLanguage returns a sentence's mean minus the centre of its text's language, scaled to length 1. It subtracts the centre of
-// the script in languages without a centre, and if the sentence is not in the text's script.
-func centredByLanguage(mean *Vector, wide bool, language string) Vector {
-	if c, ok := languageCentres().Centres[language]; ok && !wide {
-		return Centred(mean, &c)
-	}
-	return centredByWriting(mean, wide)
-}

@@ -1,6 +1,11 @@
 package meaning
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"concordat"
+)
 
 // TestCentresOfLanguages: the centres belong to the embedded table. A centre removes the direction that sentences on different subjects
 // share because of their language. The common centre of all alphabets, which is near English, leaves much of it.
@@ -14,7 +19,7 @@ func TestCentresOfLanguages(t *testing.T) {
 		var sum Vector
 		for _, text := range texts {
 			mean := e.mean(text)
-			v := centredByLanguage(&mean, Wide(text), language)
+			v := defaultCells(t).Direction(&mean, Wide(text), language)
 			if n := Dot(&v, &v); n < 0.999 || n > 1.001 {
 				t.Errorf("length %v: %s", n, text)
 			}
@@ -73,5 +78,50 @@ func TestMeanOfWords(t *testing.T) {
 	}
 	if words() != (Vector{}) {
 		t.Error("no words have a mean")
+	}
+}
+
+// TestDirectionsBetweenLanguages: sentences in German stand out more at the one that says the same in English if the languages of both
+// texts are known. The cells of a text and the questions about it follow its language, too.
+func TestDirectionsBetweenLanguages(t *testing.T) {
+	c, e := defaultCells(t), NewEncoder(table(t))
+	var english, german []string
+	for _, s := range sampleSet {
+		switch {
+		case s.Language == "en" && len(english) == len(german): // the first of two on a subject
+			english = append(english, s.Text)
+		case s.Language == "de":
+			german = append(german, s.Text)
+		}
+	}
+	standOut := func(here, there string) (sum float32) {
+		for i, text := range german {
+			asked, own, other := e.Read(text, here), float32(-1), float32(-1)
+			for k := range english {
+				x, _ := e.Directions(english[k], there, c).Nearest(c, asked, 0)
+				if k == i {
+					own = x
+				} else {
+					other = max(other, x)
+				}
+			}
+			sum += own - other
+		}
+		return sum / float32(len(german))
+	}
+	if known, unknown := standOut("de", "en"), standOut("", ""); known <= unknown || known < 0.1 {
+		t.Errorf("German sentences stand out by %.3f at their translations, and by %.3f if languages are unknown", known, unknown)
+	}
+	cells := e.Cells(german[0], "de", c)
+	if slices.Equal(cells, e.Cells(german[0], "", c)) {
+		t.Error("the cells of a German sentence do not depend on its language")
+	}
+	for _, x := range e.Read(german[0], "de").Questions(c)[0].Cells(false) {
+		if i, ok := slices.BinarySearch(cells, concordat.Cell(x.Term)); ok {
+			cells = slices.Delete(cells, i, i+1)
+		}
+	}
+	if len(cells) > 0 {
+		t.Errorf("the question about a sentence does not ask for its own cells %05x", cells)
 	}
 }

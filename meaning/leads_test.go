@@ -31,7 +31,7 @@ func read(t *testing.T, texts ...string) (out []*meaning.Text) {
 		t.Fatal(err)
 	}
 	for _, x := range texts {
-		out = append(out, meaning.NewEncoder(table).Read(x))
+		out = append(out, meaning.NewEncoder(table).Read(x, ""))
 	}
 	return out
 }

@@ -232,11 +232,11 @@ func (c *Comparison) peaks() [][]peak {
 func (c *Comparison) acrossPeaks(d int, peaks []peak, most []float32) {
 	if c.directions == nil {
 		c.directions = map[int32][]float32{}
-		for i, v := range c.submission.directions("") {
+		for i, v := range c.submission.directions() {
 			c.directions[i] = v
 		}
 	}
-	for j, w := range c.sources[d].directions("") {
+	for j, w := range c.sources[d].directions() {
 		for i, v := range c.directions {
 			if s := dot(v, w); s > most[i] {
 				most[i], peaks[i].at = s, j

@@ -9,14 +9,15 @@ import (
 )
 
 // Cells is [Encoder.Cells] with an encoder of t. It is safe for concurrent use.
-func (t *Table) Cells(text string, c *Cells) []concordat.Cell {
+func (t *Table) Cells(text, language string, c *Cells) []concordat.Cell {
 	e := t.encoder()
 	defer t.encoders.Put(e)
-	return e.Cells(text, c)
+	return e.Cells(text, language, c)
 }
 
 // Cells returns the cells of each prose sentence of a text and of each pair of consecutive ones, distinct and ascending, never nil.
-func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
+// language is the text's language code, or empty if unknown.
+func (e *Encoder) Cells(text, language string, c *Cells) []concordat.Cell {
 	spans := Sentences(text)
 	out := make([]concordat.Cell, 0, 2*concordat.Bands*len(spans))
 	var before Vector
@@ -29,7 +30,7 @@ func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 		}
 		mean := e.mean(in)
 		chinese := Wide(in)
-		v := c.Direction(&mean, chinese)
+		v := c.Direction(&mean, chinese, language)
 		out = c.appendCells(out, &v, chinese)
 		if follows {
 			w := together(&before, &v)
@@ -108,7 +109,7 @@ func (t *Text) Questions(c *Cells) []Question {
 		if !t.prose[i] {
 			continue
 		}
-		v := c.Direction(&t.sentences[i].Mean, t.chinese[i])
+		v := c.Direction(&t.sentences[i].Mean, t.chinese[i], t.Language)
 		p := c.Point(&v)
 		near := c.appendNear(nil, &p, cellProbes)
 		if i > 0 && t.prose[i-1] {
@@ -147,14 +148,14 @@ func (t *Text) Stretches(do func(first, end int)) {
 // Directions are the directions of a text's prose sentences.
 type Directions []Vector
 
-// Directions returns the directions of the prose among a text's first MaxSentences sentences.
-func (e *Encoder) Directions(text string, c *Cells) Directions {
+// Directions returns the directions of the prose among the first MaxSentences sentences of a text in a language.
+func (e *Encoder) Directions(text, language string, c *Cells) Directions {
 	spans := Sentences(text)
 	out := make(Directions, 0, len(spans))
 	for _, s := range spans[:min(len(spans), MaxSentences)] {
 		if in := s.In(text); prose(in) {
 			mean := e.mean(in)
-			out = append(out, c.Direction(&mean, Wide(in)))
+			out = append(out, c.Direction(&mean, Wide(in), language))
 		}
 	}
 	return out
@@ -166,7 +167,7 @@ func (d Directions) Nearest(c *Cells, t *Text, sentence int) (most float32, at i
 	if len(d) == 0 || !t.prose[sentence] {
 		return -1, -1
 	}
-	v := c.Direction(&t.sentences[sentence].Mean, t.chinese[sentence])
+	v := c.Direction(&t.sentences[sentence].Mean, t.chinese[sentence], t.Language)
 	const rows = 64
 	var near [rows]float32
 	most, at = -2, -1

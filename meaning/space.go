@@ -177,7 +177,7 @@ func (t *Text) Directions(c *Cells) Directions {
 	var out Directions
 	for i := range t.Spans {
 		if t.prose[i] {
-			out = append(out, c.Direction(&t.sentences[i].Mean, t.chinese[i]))
+			out = append(out, c.Direction(&t.sentences[i].Mean, t.chinese[i], t.Language))
 		}
 	}
 	return out

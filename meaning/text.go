@@ -22,11 +22,11 @@ type Text struct {
 // MaxSentences is the maximum number of sentences per text; the rest of a longer text is not compared.
 const MaxSentences = 4000
 
-// Read splits a text into sentences and encodes them. It is safe for concurrent use.
-func (t *Table) Read(text string) *Text {
+// Read is [Encoder.Read] with an encoder of t. It is safe for concurrent use.
+func (t *Table) Read(text, language string) *Text {
 	e := t.encoder()
 	defer t.encoders.Put(e)
-	return e.Read(text)
+	return e.Read(text, language)
 }
 
 // encoder returns an encoder for the caller alone, who puts it back into t.encoders.
@@ -37,9 +37,10 @@ func (t *Table) encoder() *Encoder {
 	return NewEncoder(t)
 }
 
-// Read splits a text into sentences and encodes them.
-func (e *Encoder) Read(text string) *Text {
+// Read splits a text in a language into sentences and encodes them. The language is a code, or empty if unknown.
+func (e *Encoder) Read(text, language string) *Text {
 	t := Cut(text)
+	t.Language = language
 	for _, i := range t.Prose() {
 		e.Encode(t.Spans[i].In(text), &t.sentences[i])
 	}

@@ -52,4 +52,6 @@ func newCells() (*cells, error) {
 }
 
 // of returns the cells of a text.
-func (c *cells) of(text string) []concordat.Cell { return c.words.Cells(text, c.table) }
+func (c *cells) of(text string) []concordat.Cell {
+	return c.words.Cells(text, LanguageOf(text), c.table)
+}

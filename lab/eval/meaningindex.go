@@ -143,13 +143,13 @@ func (q *meaningQuestions) read(asking []Doc) error {
 		if err != nil {
 			return err
 		}
-		t := e.Read(d.Text)
+		t := e.Read(d.Text, profile.LanguageOf(d.Text))
 		q.prints, q.sentences = q.prints+len(p.Questions()), q.sentences+len(t.Spans)
 		q.documents = append(q.documents, meaningQuestion{d.ID, p.Questions(), t, t.Questions(cells)})
 	}
 	took, err := q.rounds(func() error {
 		for _, d := range asking {
-			e.Read(d.Text).Questions(cells)
+			e.Read(d.Text, profile.LanguageOf(d.Text)).Questions(cells)
 		}
 		return nil
 	})

@@ -88,7 +88,7 @@ func (r *run) leadsBetweenSites() error {
 		return err
 	}
 	for _, d := range library {
-		sentences += len(table.Read(d.Text).Spans)
+		sentences += len(table.Read(d.Text, profile.LanguageOf(d.Text)).Spans)
 	}
 	return r.leadDictionary(partners, table, sentences)
 }
@@ -148,7 +148,7 @@ func (r *run) leadDictionary(partners []site.PartnerLibraries, table *meaning.Ta
 		if n := len(ask.Cells); n > 0 {
 			stretch = ask.Cells[n-1].Stretch + 1
 		}
-		for i, s := range table.Read(d.Text).Asked(cells) {
+		for i, s := range table.Read(d.Text, profile.LanguageOf(d.Text)).Asked(cells) {
 			for _, x := range s {
 				ask.Cells = append(ask.Cells, concordat.AskedCells{Stretch: stretch + i, Chinese: x.Chinese, Cells: x.Cells})
 				asked += one(x.End == x.First+1)

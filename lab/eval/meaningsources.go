@@ -9,6 +9,7 @@ import (
 
 	"concordat"
 	"concordat/meaning"
+	"concordat/profile"
 	"concordat/report"
 	"concordat/site/compare"
 )
@@ -137,7 +138,7 @@ func (r *run) nominated(b *Bench, d Doc) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := table.Read(d.Text).Without(report.References(d.Text))
+	text := table.Read(d.Text, profile.LanguageOf(d.Text)).Without(report.References(d.Text))
 	m := &compare.Comparer{Index: b.Index, Profiler: b.Profiler, Workers: 1}
 	q := &concordat.Query{Libraries: []concordat.LibraryID{"library"}}
 	near, _, err := m.ByMeaning(r.ctx, text, cells, q, compare.ForEncoder)

@@ -39,7 +39,7 @@ func Cells(samples []Sample, notice string) []byte {
 	c := meaning.CellsOf(p, "")
 	directions := make([]meaning.Vector, len(samples))
 	for i := range samples {
-		directions[i] = c.Direction(&samples[i].Mean, samples[i].Wide)
+		directions[i] = c.Direction(&samples[i].Mean, samples[i].Wide, "")
 	}
 	learnAxes(p, directions)
 	c = meaning.CellsOf(p, "")

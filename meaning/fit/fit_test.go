@@ -66,7 +66,7 @@ func TestSpace(t *testing.T) {
 	seen := map[[concordat.Bands]uint32]int{}
 	for i, v := range vectors {
 		mean := space.Reduce(v)
-		d := space.Cells().Direction(&mean, meaning.Wide(texts[i]))
+		d := space.Cells().Direction(&mean, meaning.Wide(texts[i]), "")
 		p := space.Cells().Point(&d)
 		seen[space.Cells().Of(&p)]++
 	}

@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/meaning"
+	"concordat/profile"
 	"concordat/site/compare"
 	"concordat/store"
 )
@@ -266,7 +267,7 @@ func (s *leadAnswers) readLead(ctx context.Context, q *leadQuestion, row store.D
 	if err != nil {
 		return nil, err
 	}
-	text := table.Read(d.Text)
+	text := table.Read(d.Text, profile.LanguageOf(d.Text))
 	text.Leave(walls)
 	out := &leadDocument{row: row, spans: text.Spans, kept: make([]bool, len(text.Spans)), placed: text.Placed(q.cells)}
 	for _, p := range out.placed {

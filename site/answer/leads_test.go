@@ -27,7 +27,7 @@ func cellsOf(t testing.TB, o *sitetest.Owner, text string, job byte) *concordat.
 	a := &concordat.LeadAsk{Job: concordat.JobID{9, job}, Epoch: o.Epoch, Table: concordat.KeyedTable(cells.Digest()),
 		Libraries: []concordat.LibraryID{"theses"},
 		Purpose:   "thesis", Commitment: sha256.Sum256([]byte(text))}
-	for i, stretch := range meaning.NewEncoder(table).Read(text).Asked(cells) {
+	for i, stretch := range meaning.NewEncoder(table).Read(text, "en").Asked(cells) {
 		for _, x := range stretch {
 			a.Cells = append(a.Cells, concordat.AskedCells{Stretch: i, Chinese: x.Chinese, Cells: x.Cells})
 		}

@@ -30,7 +30,7 @@ func (d *cellBook) add(t *testing.T, text string, of int) {
 	if d.at == nil {
 		d.at = map[[concordat.Bands]uint32]int{}
 	}
-	for _, stretch := range meaning.NewEncoder(table).Read(text).Asked(cells) {
+	for _, stretch := range meaning.NewEncoder(table).Read(text, "en").Asked(cells) {
 		for _, x := range stretch {
 			if _, ok := d.at[x.Cells]; !ok {
 				d.at[x.Cells] = len(d.cells)

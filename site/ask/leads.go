@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/meaning"
+	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -189,7 +190,7 @@ func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, 
 	for _, p := range slices.Concat(r.fw.covered, r.answer.passages) {
 		taken = append(taken, p.Span)
 	}
-	read := table.Read(text)
+	read := table.Read(text, profile.LanguageOf(text))
 	read.Leave(taken)
 	return read, read.Asked(cells), nil
 }

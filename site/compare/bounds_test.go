@@ -160,7 +160,7 @@ func TestLeadLanguages(t *testing.T) {
 				}
 			}
 		}
-		if l := languageOf(text); l != code || got != want {
+		if l := profile.LanguageOf(text); l != code || got != want {
 			t.Errorf("%s: language %q, flag %q, want %q", code, l, got, want)
 		}
 	}

@@ -81,7 +81,7 @@ func compared(t *testing.T) (*meaning.Comparison, [][]meaning.Lead) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := meaning.Compare(meaning.NewEncoder(table).Read(retold), []*meaning.Text{meaning.NewEncoder(table).Read(told)})
+	c := meaning.Compare(meaning.NewEncoder(table).Read(retold, "en"), []*meaning.Text{meaning.NewEncoder(table).Read(told, "en")})
 	leads := c.Leads()
 	if len(leads[0]) != 1 {
 		t.Fatalf("%d leads by the table: the texts test nothing", len(leads[0]))
@@ -280,7 +280,7 @@ func TestEncoderAsksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	const other = "The railway reached the valley late, and for a generation the mill had to send its cloth by mule over two passes."
-	c := meaning.Compare(meaning.NewEncoder(table).Read(other), []*meaning.Text{meaning.NewEncoder(table).Read(told)})
+	c := meaning.Compare(meaning.NewEncoder(table).Read(other, "en"), []*meaning.Text{meaning.NewEncoder(table).Read(told, "en")})
 	s := &scripted{}
 	got, err := NewEncoder(s, nil, 0).verify(context.Background(), question{compared: c, leads: c.Leads(), here: other, there: []string{told},
 		refs: make([]concordat.Ref, 1)})

@@ -7,6 +7,7 @@ import (
 
 	"concordat"
 	"concordat/meaning"
+	"concordat/profile"
 	"concordat/report"
 )
 
@@ -54,7 +55,7 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 	}
 	out := &Leads{Leads: []report.Lead{}, Encoded: c.count,
 		Search: report.LeadSearch{Compared: len(c.candidates), Index: m.Profiler.Meaning(), Vectors: c.vectors, NotIndexed: c.missing,
-			Language: languageOf(text)},
+			Language: profile.LanguageOf(text)},
 		Flags: slices.Concat(notMeant(c.missing), notRead(c.rest), longSources(c.long), c.flags)}
 	by, err := c.by()
 	if err != nil {
@@ -87,9 +88,8 @@ type ReadText func(d *concordat.Document) *meaning.Text
 // ReadMeaning splits a document, without its references, into sentences and encodes them with the embedded table.
 func ReadMeaning(table *meaning.Table) ReadText {
 	return func(d *concordat.Document) *meaning.Text {
-		t := table.Read(d.Text)
+		t := table.Read(d.Text, profile.LanguageOf(d.Text))
 		t.Leave(report.References(d.Text))
-		t.Language = languageOf(d.Text)
 		return t
 	}
 }
@@ -203,8 +203,8 @@ func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candi
 	there := l.Source.In(d.Text)
 	out := report.Lead{Span: l.Span, Source: c.Ref, Title: cmp.Or(d.Title, c.Title), SourceSpan: l.Source,
 		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there, Likelihood: likelihood,
-		Languages: [2]string{languageOf(l.Span.In(text)), languageOf(there)}}
-	if !measuredBetween(cmp.Or(out.Languages[0], languageOf(text)), cmp.Or(out.Languages[1], languageOf(d.Text))) {
+		Languages: [2]string{profile.LanguageOf(l.Span.In(text)), profile.LanguageOf(there)}}
+	if !measuredBetween(cmp.Or(out.Languages[0], profile.LanguageOf(text)), cmp.Or(out.Languages[1], profile.LanguageOf(d.Text))) {
 		out.Likelihood = 0
 	}
 	if a, b := out.Languages[0], out.Languages[1]; a != b && a != "" && b != "" {

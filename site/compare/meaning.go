@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/meaning"
+	"concordat/profile"
 )
 
 // cellLength is the ratio to the average length at which a document's matches count half as much.
@@ -160,7 +161,7 @@ func (m *Comparer) tableIndex(cells *meaning.Cells) (vectorIndex, error) {
 		}
 		e := encoders.Get().(*meaning.Encoder)
 		defer encoders.Put(e)
-		return e.Directions(d.Text, cells), nil
+		return e.Directions(d.Text, profile.LanguageOf(d.Text), cells), nil
 	}}, nil
 }
 

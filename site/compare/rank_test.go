@@ -51,8 +51,8 @@ func TestByVectors(t *testing.T) {
 	}
 	matches = append(matches, concordat.TextMatch{Source: concordat.Ref{Document: "gone"}, Score: 2},
 		concordat.TextMatch{Source: concordat.Ref{Document: "source"}, Score: 1})
-	text := meaning.NewEncoder(table).Read("Parliament in London raised the taxes on tea in 1767, and the American colonists refused to pay them. " +
-		"Having no vote there, traders in Boston emptied the load of three vessels into the port.")
+	text := meaning.NewEncoder(table).Read("Parliament in London raised the taxes on tea in 1767, and the American colonists refused to pay them. "+
+		"Having no vote there, traders in Boston emptied the load of three vessels into the port.", "en")
 	for _, most := range []Nominated{{1, 9}, {3, 9}, {9, 2}} {
 		r := newRanking(text, cells)
 		for sentence := range text.Spans {
@@ -115,7 +115,7 @@ func TestAskedInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &Comparer{Index: in, Profiler: p, Workers: 1}
-	found, err := m.nominateMeaning(t.Context(), meaning.NewEncoder(table).Read(text.String()), text.String(),
+	found, err := m.nominateMeaning(t.Context(), meaning.NewEncoder(table).Read(text.String(), "en"), text.String(),
 		&concordat.Query{Libraries: []concordat.LibraryID{"l"}})
 	if err != nil {
 		t.Fatal(err)
