@@ -96,6 +96,7 @@ type TextStats struct {
 	Documents int       // documents with terms, in any library
 	Words     int64     // total occurrences of terms in these documents
 	Meant     int       // documents, among Documents, whose cells are known, even if they have none
+	Current   int       // documents, among Meant, without cells by an earlier definition
 	Holding   []int     // number of documents that contain each of the terms, in the order of the request
 	Missing   []ShardID // shards that did not answer; empty if the answer is complete
 }

@@ -17,6 +17,7 @@ type MeaningIndex struct {
 	On        bool   `json:"on"`
 	Documents int    `json:"documents"` // documents of the site that have words
 	Lacking   int    `json:"lacking"`   // documents that it does not contain yet
+	Stale     int    `json:"stale"`     // documents indexed by an earlier version, in which fewer translations are found
 	Making    bool   `json:"making"`
 	Done      int    `json:"done"` // documents done so far while it is being built
 	All       int    `json:"all"`  // total number of documents to do
@@ -48,7 +49,7 @@ type MeaningEncoder struct {
 // MeaningChange contains the requested changes; a nil field leaves its setting unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty"`
-	Index   *bool `json:"index,omitempty"`   // true also builds missing parts
+	Index   *bool `json:"index,omitempty"`   // true also adds missing documents and renews stale ones
 	Encoder *bool `json:"encoder,omitempty"` // true also installs it
 }
 

@@ -129,6 +129,7 @@ func (n *Node) TextStats(ctx context.Context, terms []concordat.Term) (*concorda
 		out.Documents += a.Stats.Documents
 		out.Words += a.Stats.Words
 		out.Meant += a.Stats.Meant
+		out.Current += a.Stats.Current // 0 from nodes with an earlier version, whose cells are all by an earlier definition
 		for i, h := range a.Stats.Holding {
 			out.Holding[i] += h
 		}

@@ -95,7 +95,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// makeIndex adds meaning cells to all documents, at low priority.
+// makeIndex adds missing meaning cells to documents, and renews those from earlier versions, at low priority.
 func (m *meaningControl) makeIndex(ctx context.Context) error {
 	set := func(making bool, unmade string) {
 		m.mu.Lock()
@@ -251,7 +251,7 @@ func (m *meaningControl) Meaning(ctx context.Context) (settings.Meaning, error) 
 	defer m.mu.Unlock()
 	out := settings.Meaning{Leads: c.Leads == config.LeadsOn, Clustered: m.s.o.Config.Clustered(),
 		Index: settings.MeaningIndex{On: m.s.o.Profiler.Meaning(), Documents: stats.Documents, Lacking: stats.Documents - stats.Meant,
-			Making: m.making, Problem: m.unmade}}
+			Stale: stats.Meant - stats.Current, Making: m.making, Problem: m.unmade}}
 	if m.making {
 		out.Index.Done, out.Index.All = m.done, m.all
 	}

@@ -17,6 +17,25 @@ import (
 	"concordat/web/pages/settings"
 )
 
+// addTheses adds documents 0 to n-1 to a new library.
+func addTheses(t *testing.T, o *instance.Instance, n int) {
+	t.Helper()
+	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	err := o.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
+		for i := range n {
+			text := fmt.Sprintf("The guild of glass workers moved its furnaces to the island, because the officials were afraid of fire, %d.", i)
+			if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: text}, nil) {
+				return
+			}
+		}
+	}, func(site.Ingested) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMeaningWhileServed: in one process, a site starts to look for rewritten text, indexes its documents, and continues after an
 // interruption. Anything that prevents the encoder from starting is reported; everything is recorded in the configuration and the audit.
 func TestMeaningWhileServed(t *testing.T) {
@@ -63,20 +82,7 @@ func TestMeaningWhileServed(t *testing.T) {
 	if m := state(); m.Leads || m.Index.On || m.Encoder.State != settings.EncoderNone {
 		t.Fatalf("switched off: %+v", m)
 	}
-	if err := o.Store.Catalogue.CreateLibrary(t.Context(), store.Library{ID: "theses", Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	err := o.Site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
-		for i := range 7 {
-			text := fmt.Sprintf("The guild of glass workers moved its furnaces to the island, because the officials were afraid of fire, %d.", i)
-			if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: text}, nil) {
-				return
-			}
-		}
-	}, func(site.Ingested) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	addTheses(t, o, 7)
 	if m := state(); m.Index.Documents != 7 || m.Index.Lacking != 7 {
 		t.Fatalf("seven documents without cells: %+v", m.Index)
 	}

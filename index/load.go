@@ -72,7 +72,7 @@ func (s *state) init() {
 // reset empties a state that is not yet in use.
 func (s *state) reset() {
 	s.view, s.cells = view{}, cellTable{}
-	s.numbers, s.sentences, s.texts, s.meant, s.words = numbers{}, 0, 0, 0, 0
+	s.numbers, s.sentences, s.texts, s.meant, s.stale, s.words = numbers{}, 0, 0, 0, 0, 0
 	s.init()
 }
 

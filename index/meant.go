@@ -27,7 +27,8 @@ type UnfitQuery struct {
 
 // Unfit describes documents of a library that are not, or might not be, indexed by meaning as required.
 type Unfit struct {
-	Lacking     int // documents whose cells are unknown, or were computed by an earlier definition although cells are wanted
+	Lacking     int // documents whose cells are unknown
+	Stale       int // documents with cells by an earlier definition, although cells are wanted
 	Superfluous int // documents whose cells are known, although they should be unknown or absent
 	Bare        int // documents known to have no cells, although cells of any prose are wanted
 	Documents   []UnfitDocument
@@ -54,9 +55,11 @@ func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
 		}
 		has := d.has()
 		switch {
-		case has == q.Want && !(d.stale && has == MeantCells):
+		case has == q.Want && !d.outdated():
 			continue
-		case has == MeantUnknown || has == q.Want: // in the second case, its cells are stale
+		case has == q.Want:
+			out.Stale++
+		case has == MeantUnknown:
 			out.Lacking++
 		case q.Want == MeantCells:
 			out.Bare++
@@ -82,9 +85,15 @@ func (d *document) has() Meant {
 	return MeantCells
 }
 
+// outdated reports whether the document has cells by an earlier definition.
+func (d *document) outdated() bool { return d.stale && d.has() == MeantCells }
+
+// Faulty returns the number of documents that must be recomputed; Bare documents might have to be.
+func (u *Unfit) Faulty() int { return u.Lacking + u.Stale + u.Superfluous }
+
 // Join merges another shard's answer to the same query into u.
 func (u *Unfit) Join(v *Unfit, limit int) {
-	u.Lacking, u.Superfluous, u.Bare = u.Lacking+v.Lacking, u.Superfluous+v.Superfluous, u.Bare+v.Bare
+	u.Lacking, u.Stale, u.Superfluous, u.Bare = u.Lacking+v.Lacking, u.Stale+v.Stale, u.Superfluous+v.Superfluous, u.Bare+v.Bare
 	u.Documents = append(u.Documents, v.Documents...)
 	u.cut(limit)
 }

@@ -111,8 +111,8 @@ func putStale(t *testing.T, s *Shard, p *concordat.Profile) {
 	}
 }
 
-// TestStale: documents with cells by an earlier definition lack cells until they are put again, but are found by their cells, in cold and
-// warm starts, in copies of the index, and after merges.
+// TestStale: documents with cells by an earlier definition are counted as stale until they are put again, but are found by their cells, in
+// cold and warm starts, in copies of the index, and after merges.
 func TestStale(t *testing.T) {
 	for _, stock := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "shard")
@@ -151,7 +151,7 @@ func TestStale(t *testing.T) {
 		}
 		checkStale := func(what string, s *Shard) {
 			t.Helper()
-			check(what, s, MeantCells, Unfit{Lacking: 1, Bare: 2, Documents: []UnfitDocument{bare[0], {"stale", false}, bare[1]}})
+			check(what, s, MeantCells, Unfit{Stale: 1, Bare: 2, Documents: []UnfitDocument{bare[0], {"stale", false}, bare[1]}})
 			check(what, s, MeantNone, Unfit{Superfluous: 2, Documents: []UnfitDocument{{"present", false}, {"stale", false}}})
 			check(what, s, MeantUnknown, Unfit{Superfluous: 4,
 				Documents: []UnfitDocument{{"none", false}, {"present", false}, {"stale", false}, {"stale none", false}}})
@@ -160,6 +160,7 @@ func TestStale(t *testing.T) {
 			if st := s.Stats(); st.Meant != 4 {
 				t.Errorf("%s, stock %v: the cells of %d documents are known, of 4", what, stock, st.Meant)
 			}
+			checkCurrent(t, what, s, 3)
 		}
 		for i, what := range []string{"cold", "still cold", "warm"} {
 			s = openWarm(t, dir, warm)
@@ -203,8 +204,17 @@ func TestStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("renewed", s, MeantCells, Unfit{Bare: 2, Documents: bare})
+		checkCurrent(t, "renewed", s, 4)
 		wantFound(t, s, 5)
 		wantFound(t, s, 6, "stale")
+	}
+}
+
+// checkCurrent checks how many documents TextStats counts as having no cells by an earlier definition.
+func checkCurrent(t *testing.T, what string, s *Shard, want int) {
+	t.Helper()
+	if st, err := s.TextStats(t.Context(), nil); err != nil || st.Meant != 4 || st.Current != want {
+		t.Errorf("%s: statistics %+v, %v; want 4 documents with known cells, %d of them current", what, st, err, want)
 	}
 }
 

@@ -79,6 +79,7 @@ type state struct {
 	sentences    int   // sentences of live documents
 	texts        int   // live documents with terms
 	meant        int   // texts whose cells are known
+	stale        int   // texts with cells by an earlier definition
 	words        int64 // term occurrences in texts
 	// waste is the number of dead documents' sentences in the levels and among the fresh ones.
 	waste int
@@ -209,6 +210,9 @@ func (s *state) kill(k key) {
 		if d.meant {
 			s.meant--
 		}
+		if d.outdated() {
+			s.stale--
+		}
 	}
 }
 
@@ -223,6 +227,9 @@ func (s *state) enter(d *document) {
 		s.words += int64(d.words)
 		if d.meant {
 			s.meant++
+		}
+		if d.outdated() {
+			s.stale++
 		}
 	}
 }

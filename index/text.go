@@ -22,6 +22,7 @@ func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concord
 	err := s.readText(func(r *textReader) error {
 		s.state.mu.Lock()
 		out.Documents, out.Words, out.Meant = s.state.texts, s.state.words, s.state.meant
+		out.Current = s.state.meant - s.state.stale
 		s.state.mu.Unlock()
 		for i := range r.segments {
 			seg := &r.segments[i]

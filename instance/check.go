@@ -58,8 +58,10 @@ type IndexState struct {
 	Missing   int      `json:"missing"`         // number of documents in the catalogue but not in the index
 	Extra     int      `json:"extra"`           // number of documents in the index but not in the catalogue
 	Some      []string `json:"some,omitempty"`  // examples of both, as LIBRARY/DOCUMENT
-	// Numbers of documents that lack meaning cells, might lack them, or have superfluous ones.
+	// Numbers of documents that lack meaning cells, have cells by an earlier version of the program, might lack cells, or have superfluous
+	// ones.
 	Lacking     int `json:"lacking"`
+	Stale       int `json:"stale"`
 	MayLack     int `json:"may_lack"`
 	Superfluous int `json:"superfluous"`
 	// Disagree is set if the site's nodes index by meaning in different ways. It names the nodes and suggests a fix.

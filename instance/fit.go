@@ -83,9 +83,9 @@ const (
 	fitBytes  = 1 << 20
 )
 
-// FitMeaning gives all documents their missing meaning cells, one after another, while the site is served. It calls told with the numbers
-// of documents done and remaining. After an interruption, it resumes with the remaining documents. It returns early, without an error,
-// once indexing by meaning is switched off.
+// FitMeaning gives all documents the meaning cells that they should have, one after another, while the site is served. It calls told with
+// the numbers of documents done and remaining. After an interruption, it resumes with the remaining documents. It returns early, without
+// an error, once indexing by meaning is switched off.
 func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) error {
 	to, ok := o.Index.(cluster.Renewer)
 	if !ok {
@@ -99,7 +99,7 @@ func FitMeaning(ctx context.Context, o *Instance, told func(done, all int)) erro
 	if err != nil {
 		return err
 	}
-	done, all := 0, u.Lacking+u.Superfluous+u.Bare
+	done, all := 0, u.Faulty()+u.Bare
 	told(done, all)
 	var few []*concordat.Profile
 	size := 0

@@ -72,7 +72,7 @@ func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool
 	if err != nil {
 		return err
 	}
-	out.Lacking, out.Superfluous = u.Lacking, u.Superfluous
+	out.Lacking, out.Stale, out.Superfluous = u.Lacking, u.Stale, u.Superfluous
 	if quick || u.Bare == 0 {
 		return nil
 	}

@@ -54,7 +54,7 @@ func TestCheckMeaning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = &instance.IndexState{Lacking: got.Lacking, MayLack: got.MayLack, Superfluous: got.Superfluous}
+		got = &instance.IndexState{Lacking: got.Lacking, Stale: got.Stale, MayLack: got.MayLack, Superfluous: got.Superfluous}
 		if d := cmp.Diff(&want, got); d != "" {
 			t.Errorf("%s: %s", when, d)
 		}

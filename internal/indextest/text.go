@@ -107,6 +107,7 @@ func (o *Oracle) TextStats(ctx context.Context, terms []concordat.Term) (*concor
 			out.Documents++
 			if p.Cells != nil {
 				out.Meant++
+				out.Current++
 			}
 		}
 		out.Words += int64(length(p.Terms))

@@ -421,7 +421,11 @@ func (d *doctor) meaning(st *instance.IndexState) {
 			st.Lacking, st.MayLack, st.Superfluous)
 	case st.Lacking+st.Superfluous > 0:
 		d.warning("meaning", command, "%d documents lack meaning cells, and %d have superfluous cells", st.Lacking, st.Superfluous)
-	default:
+	case st.Stale == 0:
 		d.ok("meaning", "every document has exactly the meaning cells that it should have")
+	}
+	if st.Stale > 0 {
+		d.warning("meaning", command, "%d documents were indexed by an earlier version; once they are renewed, more translations are found",
+			st.Stale)
 	}
 }

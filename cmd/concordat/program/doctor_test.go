@@ -258,3 +258,30 @@ func TestDoctorServed(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestDoctorMeaning: documents that lack cells are reported apart from those that an earlier version indexed.
+func TestDoctorMeaning(t *testing.T) {
+	const lack, stale = "3 documents lack meaning cells, and 1 have superfluous cells", "4 documents were indexed by an earlier version"
+	for _, c := range []struct {
+		state instance.IndexState
+		want  []string // beginnings of the findings
+	}{
+		{instance.IndexState{}, []string{"ok every document"}},
+		{instance.IndexState{Lacking: 3, Superfluous: 1}, []string{"warning " + lack}},
+		{instance.IndexState{Stale: 4}, []string{"warning " + stale}},
+		{instance.IndexState{Lacking: 3, Superfluous: 1, Stale: 4}, []string{"warning " + lack, "warning " + stale}},
+		{instance.IndexState{Disagree: "node b"}, []string{"warning node b"}},
+	} {
+		d := &doctor{}
+		d.meaning(&c.state)
+		if len(d.findings) != len(c.want) {
+			t.Errorf("%+v: %+v", c.state, d.findings)
+			continue
+		}
+		for i, f := range d.findings {
+			if got := f.State + " " + f.Detail; f.Check != "meaning" || !strings.HasPrefix(got, c.want[i]) {
+				t.Errorf("%+v: %s, want %s", c.state, got, c.want[i])
+			}
+		}
+	}
+}

@@ -111,15 +111,18 @@ func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
 		return err
 	}
 	if dryRun {
-		r.a.Say("would recompute %d documents: %d lack meaning cells, and %d have superfluous cells", u.Lacking+u.Superfluous,
+		r.a.Say("would recompute %d documents: %d lack meaning cells, and %d have superfluous cells", u.Faulty()-u.Stale,
 			u.Lacking, u.Superfluous)
+		if u.Stale > 0 {
+			r.a.Say("would renew %d documents that were indexed by an earlier version, to find more translations", u.Stale)
+		}
 		if u.Bare > 0 {
 			r.a.Say("would examine %d documents without meaning cells, which may contain no prose", u.Bare)
 		}
-		return r.a.TellJSON(map[string]any{"documents": u.Lacking + u.Superfluous, "lacking": u.Lacking, "superfluous": u.Superfluous,
-			"bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})
+		return r.a.TellJSON(map[string]any{"documents": u.Faulty(), "lacking": u.Lacking, "stale": u.Stale,
+			"superfluous": u.Superfluous, "bare": u.Bare, "from": r.o.Site.Scheme(), "to": r.o.Site.Scheme(), "dry_run": true})
 	}
-	r.all = u.Lacking + u.Superfluous + u.Bare
+	r.all = u.Faulty() + u.Bare
 	libraries, err := instance.SortedLibraries(ctx, r.o.Store)
 	if err != nil {
 		return err

@@ -23,7 +23,8 @@ type MeaningIndex struct {
 	On        bool   `json:"on"`
 	Documents int    `json:"documents" doc:"Documents of the site that contain words"`
 	Lacking   int    `json:"lacking" doc:"Documents that the index does not contain yet"`
-	Making    bool   `json:"making" doc:"Whether the index is being built"`
+	Stale     int    `json:"stale" doc:"Documents indexed by an earlier version, in which fewer translations are found"`
+	Making    bool   `json:"making" doc:"Whether the index is being built or renewed"`
 	Done      int    `json:"done" doc:"Documents processed since the build began"`
 	All       int    `json:"all" doc:"Documents to process"`
 	Problem   string `json:"problem,omitempty" doc:"Why the index could not be built"`
@@ -82,7 +83,7 @@ type MeaningEncoder struct {
 // MeaningChange contains requested changes; a nil field leaves its setting unchanged.
 type MeaningChange struct {
 	Leads   *bool `json:"leads,omitempty" doc:"Look for rewritten and translated text in checks"`
-	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also builds what is missing, in the background"`
+	Index   *bool `json:"index,omitempty" doc:"Index documents by meaning; true also adds and renews them, in the background"`
 	Encoder *bool `json:"encoder,omitempty" doc:"Run the encoder; true also downloads and installs it, in the background"`
 }
 
@@ -112,6 +113,9 @@ func (m Meaning) Full() bool {
 func (e MeaningEncoder) On() bool {
 	return e.State != EncoderNone && e.State != EncoderOff && e.State != EncoderFailed
 }
+
+// Unfinished reports whether the index is on, but some documents are missing or stale.
+func (x MeaningIndex) Unfinished() bool { return x.On && x.Lacking+x.Stale > 0 }
 
 // Held returns the number of documents in the index.
 func (x MeaningIndex) Held() int { return x.Documents - x.Lacking }
