@@ -24,7 +24,8 @@ func (p *Profiler) SetMeaning(on bool) error {
 	return nil
 }
 
-// CellsDigest returns the digest of the table from which the profiler computes cells, or "" if it computes none.
+// CellsDigest returns the digest of the cells that the profiler computes, which covers everything that defines them, or "" if it
+// computes none.
 func (p *Profiler) CellsDigest() string {
 	c := p.cells.Load()
 	if c == nil {
