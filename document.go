@@ -108,6 +108,8 @@ type Profile struct {
 	// Cells are the distinct meaning cells of the sentences in ascending order. An index stores them for a TextSearcher. Nil means that
 	// they were not computed; empty means that there are none.
 	Cells []Cell
+	// CellsBy identifies the definition by which Cells were computed if it is not that of this program; see index.PresentCells.
+	CellsBy string
 	// Windows are the text queries of a check. Each contains the distinct terms of one of the overlapping stretches of the text, in
 	// ascending order. Windows is nil if the profile was not created for a check.
 	Windows  [][]TermCount

@@ -30,7 +30,7 @@ const (
 	maxName  = 4 << 10 // bytes of a library or document ID
 	maxTitle = 64 << 10
 
-	// metaVersion is the format version for documents with cells by the present definition. When the definition changes, a new version
+	// metaVersion is the format version for documents with cells by the present definition. When PresentCells changes, a new version
 	// replaces it, and the old one joins staleVersion.
 	metaVersion = 4
 	// staleVersion is the same format for documents with cells by an earlier definition.

@@ -17,6 +17,14 @@ const (
 	MeantCells
 )
 
+const (
+	// PresentCells is the digest of the present definition of cells (profile.Profiler.CellsDigest). A profile whose CellsBy is empty has
+	// cells by this definition; cells by any other are stale.
+	PresentCells = "f192052c24dbc865"
+	// UnknownCells is the CellsBy of cells whose definition is not known.
+	UnknownCells = "unknown"
+)
+
 // UnfitQuery asks which documents of a library are not indexed by meaning as Want requires.
 type UnfitQuery struct {
 	Library concordat.LibraryID

@@ -220,7 +220,7 @@ func (a *arena) add(number uint32, p *concordat.Profile, c *sharedCounters) *doc
 		m.words += t.Count
 	}
 	if p.Cells != nil {
-		m.meant, m.cells = true, appendCells(nil, p.Cells)
+		m.meant, m.stale, m.cells = true, p.CellsBy != "" && p.CellsBy != PresentCells, appendCells(nil, p.Cells)
 		a.bytes += len(m.cells)
 	}
 	d := m.document(number)

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,5 +234,48 @@ func wantFound(t *testing.T, s *Shard, cell concordat.Cell, want ...concordat.Do
 	slices.Sort(got)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("cell %d: %s", cell, d)
+	}
+}
+
+// TestStaleChange: a change by a log that states another definition of cells stores stale cells, in memory and on disk; so does Put.
+func TestStaleChange(t *testing.T) {
+	g := indextest.NewGenerator(1, 20)
+	var ps []*concordat.Profile
+	for id, by := range map[concordat.DocumentID]string{"present": "", "stated": PresentCells, "earlier": "0123456789abcdef", "unknown": UnknownCells} {
+		p := g.Profile("l", id, 3)
+		p.Cells, p.CellsBy, p.Terms = []concordat.Cell{3}, by, []concordat.TermCount{{Term: 7, Count: 3}}
+		ps = append(ps, p)
+	}
+	want := &Unfit{Stale: 2, Documents: []UnfitDocument{{"earlier", false}, {"unknown", false}}}
+	for _, logged := range []bool{false, true} {
+		dir, o := filepath.Join(t.TempDir(), "shard"), testOptions
+		o.Logged = logged
+		s := open(t, dir, o)
+		var err error
+		if logged {
+			changes := make([]Change, len(ps))
+			for i, p := range ps {
+				changes[i].Put = p
+			}
+			err = errors.Join(s.Apply(t.Context(), changes, Applied{Seq: 4, Epoch: 1}), s.Persist(t.Context()))
+		} else {
+			err = s.Put(t.Context(), ps...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"written", "reopened"} {
+			got, err := s.Unfit(&UnfitQuery{Library: "l", Want: MeantCells, Limit: 9})
+			if d := cmp.Diff(want, got); err != nil || d != "" {
+				t.Errorf("%s, logged %v: %v: %s", what, logged, err, d)
+			}
+			checkCurrent(t, what, s, 2)
+			if what == "written" {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = open(t, dir, o)
+			}
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/index"
 	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
@@ -86,5 +87,15 @@ func TestCheckMeaning(t *testing.T) {
 	check("meaning turned off", false, instance.IndexState{Superfluous: 3})
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPresentCells: the index knows by which definition this program computes cells. If the definition changes, so must index.PresentCells
+// and, with it, the version of the stored metadata.
+func TestPresentCells(t *testing.T) {
+	t.Setenv("CONCORDAT_MEANING_INDEX", "true")
+	o := open(t, create(t), instance.WithIndex)
+	if got := instance.CellsMade(o.Profiler); got != index.PresentCells {
+		t.Errorf("index.PresentCells is %s, but cells are computed by definition %s", index.PresentCells, got)
 	}
 }
