@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -17,8 +18,12 @@ import (
 // The payload of a put starts with its layout version (doc/cluster.md).
 const (
 	changeVersion = 1
-	// cellsVersion is the layout with meaning cells at the end.
+	// cellsVersion is the layout with meaning cells at the end. It does not say by which definition they were computed.
 	cellsVersion = 2
+	// definedVersion adds the digest of that definition.
+	definedVersion = 3
+
+	digestLength = 16
 )
 
 // Slot returns the slot of a document, 0 to 255: xxhash64 of library, NUL and identity, mod 256.
@@ -42,6 +47,17 @@ func record(c *index.Change) (wal.Record, error) {
 	}
 	r.Slot, r.ID = Slot(lib, id), string(lib)+"\x00"+string(id)
 	return r, nil
+}
+
+// readable returns the change in a form whose record can be read by programs that read payloads up to the given version: before
+// definedVersion, cells are by an unknown definition.
+func readable(c index.Change, payload int) index.Change {
+	if p := c.Put; p != nil && p.Cells != nil && payload < definedVersion {
+		older := *p
+		older.CellsBy = index.UnknownCells
+		c.Put = &older
+	}
+	return c
 }
 
 // change is the inverse of record; ok is false for a record that does not change a document. It fails with concordat.ErrCorrupt.
@@ -74,14 +90,18 @@ func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err 
 // appendProfile appends the data that an index stores of p, except library and identity.
 func appendProfile(b []byte, p *concordat.Profile) []byte {
 	if b == nil {
-		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms)+3*len(p.Cells))
+		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms)+3*len(p.Cells)+len(p.CellsBy))
 	}
 	str := func(s string) {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	version := byte(changeVersion)
-	if p.Cells != nil {
+	version, by := byte(changeVersion), cmp.Or(p.CellsBy, index.PresentCells)
+	switch {
+	case p.Cells == nil:
+	case isDigest(by):
+		version = definedVersion
+	default:
 		version = cellsVersion
 	}
 	b = append(b, version)
@@ -115,7 +135,26 @@ func appendProfile(b []byte, p *concordat.Profile) []byte {
 		b = binary.AppendUvarint(b, uint64(c-before))
 		before = c
 	}
+	if version == definedVersion {
+		b = append(b, by...)
+	}
 	return b
+}
+
+// content returns a payload without what depends on the versions that other nodes read, because a write may be repeated after they change.
+func content(payload []byte) []byte {
+	switch {
+	case len(payload) > digestLength && payload[0] == definedVersion:
+		return payload[1 : len(payload)-digestLength]
+	case len(payload) > 0 && payload[0] == cellsVersion:
+		return payload[1:]
+	}
+	return payload
+}
+
+// isDigest reports whether s has the form of a digest of cells, unlike index.UnknownCells.
+func isDigest(s string) bool {
+	return len(s) == digestLength && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // reader consumes values from the front of b; ok becomes false when one is missing.
@@ -166,7 +205,7 @@ func (r *reader) count(size int) int {
 func parseProfile(b []byte) (*concordat.Profile, bool) {
 	r := &reader{b, true}
 	version := r.bytes(1)
-	if !r.ok || version[0] != changeVersion && version[0] != cellsVersion {
+	if !r.ok || version[0] < changeVersion || version[0] > definedVersion {
 		return nil, false
 	}
 	p := &concordat.Profile{Scheme: concordat.Scheme(r.str())}
@@ -200,23 +239,33 @@ func parseProfile(b []byte) (*concordat.Profile, bool) {
 		last += concordat.Term(r.uvarint())
 		p.Terms[i] = concordat.TermCount{Term: last, Count: int(r.uvarint())}
 	}
-	if version[0] == cellsVersion {
+	if version[0] >= cellsVersion {
 		p.Cells = make([]concordat.Cell, r.count(1))
 		before := concordat.Cell(0)
 		for i := range p.Cells {
 			before += concordat.Cell(r.uvarint())
 			p.Cells[i] = before
 		}
+		p.CellsBy = index.UnknownCells
+	}
+	if version[0] == definedVersion {
+		switch p.CellsBy = string(r.bytes(digestLength)); {
+		case !isDigest(p.CellsBy):
+			return nil, false
+		case p.CellsBy == index.PresentCells:
+			p.CellsBy = ""
+		}
 	}
 	return p, r.ok && len(r.b) == 0 && utf8.ValidString(p.Document.Text)
 }
 
-// packChanges encodes changes in the form used in the log.
-func packChanges(changes []index.Change) ([]byte, error) {
+// packChanges encodes changes in the form used in the log, for a program that reads payloads up to the given version.
+func packChanges(changes []index.Change, payload int) ([]byte, error) {
 	records := make([]wal.Record, len(changes))
 	for i := range changes {
+		c := readable(changes[i], payload)
 		var err error
-		if records[i], err = record(&changes[i]); err != nil {
+		if records[i], err = record(&c); err != nil {
 			return nil, err
 		}
 		records[i].Seq, records[i].Epoch = uint64(i+1), 1

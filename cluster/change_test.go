@@ -31,12 +31,79 @@ func meant(cells ...concordat.Cell) *concordat.Profile {
 	return p
 }
 
-// TestChangeVersions: a document without cells has the same encoding as before cells existed, and cells only add bytes.
+// by returns the profile with cells by another definition.
+func by(definition string, p *concordat.Profile) *concordat.Profile {
+	p.CellsBy = definition
+	return p
+}
+
+const otherDigest = "0123456789abcdef"
+
+// TestChangeVersions: a document without cells has the same encoding as before cells existed, cells by an unknown definition have the
+// same as before it was recorded, and both cells and their definition only add bytes.
 func TestChangeVersions(t *testing.T) {
-	plain, with := appendProfile(nil, sample()), appendProfile(nil, meant(5, 300))
-	want := append(append([]byte{2}, plain[1:]...), 2, 5, 0xa7, 0x02)
-	if plain[0] != 1 || !bytes.Equal(with, want) {
-		t.Errorf("got %x, want %x", with, want)
+	plain := appendProfile(nil, sample())
+	two := append(append([]byte{2}, plain[1:]...), 2, 5, 0xa7, 0x02)
+	three := append([]byte{3}, two[1:]...)
+	if plain[0] != 1 {
+		t.Errorf("without cells: version %d", plain[0])
+	}
+	for _, c := range []struct {
+		definition string
+		want       []byte
+	}{
+		{index.UnknownCells, two},
+		{"", append(three[:len(three):len(three)], index.PresentCells...)},
+		{otherDigest, append(three[:len(three):len(three)], otherDigest...)},
+	} {
+		want := by(c.definition, meant(5, 300))
+		b := appendProfile(nil, want)
+		if !bytes.Equal(b, c.want) {
+			t.Errorf("definition %q: got %x, want %x", c.definition, b, c.want)
+		}
+		got, ok := parseProfile(c.want)
+		want.Document.Library, want.Document.ID = "", ""
+		if d := cmp.Diff(want, got); !ok || d != "" {
+			t.Errorf("definition %q: read %v: %s", c.definition, ok, d)
+		}
+	}
+	for _, bad := range []string{"", otherDigest[1:], otherDigest + "0", "0123456789ABCDEF", "0123456789abcdeg"} {
+		if p, ok := parseProfile(append(three[:len(three):len(three)], bad...)); ok {
+			t.Errorf("digest %q is read as %+v", bad, p)
+		}
+	}
+	if _, ok := parseProfile(append([]byte{4}, three[1:]...)); ok {
+		t.Error("version 4 is read")
+	}
+}
+
+// TestReadable: for programs that read only version 2, cells are written in this version, and nothing else changes.
+func TestReadable(t *testing.T) {
+	for _, c := range []struct {
+		put     *concordat.Profile
+		payload int
+		want    byte
+	}{
+		{sample(), 2, 1},
+		{meant(5), 2, 2},
+		{by(otherDigest, meant(5)), 2, 2},
+		{meant(), 2, 2},
+		{meant(5), 3, 3},
+		{by(otherDigest, meant(5)), 3, 3},
+		{by(index.UnknownCells, meant(5)), 3, 2},
+	} {
+		before := *c.put
+		ch := readable(index.Change{Put: c.put}, c.payload)
+		b := appendProfile(nil, ch.Put)
+		if b[0] != c.want {
+			t.Errorf("%+v for version %d: written as version %d, want %d", c.put, c.payload, b[0], c.want)
+		}
+		if !cmp.Equal(before, *c.put) {
+			t.Errorf("the caller's profile became %+v", c.put)
+		}
+		if p, ok := parseProfile(b); !ok || p.CellsBy != ch.Put.CellsBy {
+			t.Errorf("%+v for version %d: the record is by %q, the change by %q", c.put, c.payload, p.CellsBy, ch.Put.CellsBy)
+		}
 	}
 }
 
@@ -46,6 +113,8 @@ func TestChange(t *testing.T) {
 		{Put: &concordat.Profile{Scheme: "s@1", Document: concordat.Document{Library: "l", ID: "d", Added: time.Time{}}}},
 		{Put: meant(1, 2<<20, concordat.Cells-1)},
 		{Put: meant()},
+		{Put: by(otherDigest, meant(5))},
+		{Put: by(index.UnknownCells, meant(5))},
 		{Put: &concordat.Profile{Scheme: "s@1", Document: concordat.Document{Library: "l", ID: "d", Added: time.Time{}},
 			Terms: []concordat.TermCount{{Term: 1, Count: 1}, {Term: 2, Count: 1}, {Term: 3, Count: 1}}}}, // in as few bytes as possible
 		{Delete: concordat.Ref{Site: "here", Library: "l", Document: "d"}},
@@ -89,6 +158,8 @@ func TestSlot(t *testing.T) {
 func FuzzProfile(f *testing.F) {
 	f.Add(appendProfile(nil, sample()))
 	f.Add(appendProfile(nil, meant(5, 300)))
+	f.Add(appendProfile(nil, by(otherDigest, meant(5, 300))))
+	f.Add(appendProfile(nil, by(index.UnknownCells, meant(5, 300))))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, ok := parseProfile(b)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,11 @@ type Copy struct {
 	syncing time.Duration // when the current sync of the log began, after start; 0 if none is in progress
 	gen     uint64        // generation of the log, the highest named by the replica
 	live    map[coord.NodeID]coord.Node
-	failed  error // permanent; the folder must be opened again
+	members map[coord.NodeID]Member // as of version config of the layout
+	config  int64
+	payload int          // newest version of payloads that all nodes with a copy read
+	oldest  coord.NodeID // a node that reads no newer version
+	failed  error        // permanent; the folder must be opened again
 	writes  writes
 	writing *index.Change            // change of the Write being accepted
 	changes map[uint64]*index.Change // changes that came from a Write, for records not yet applied
@@ -89,6 +94,8 @@ type CopyOptions struct {
 	// SlowSync is how long the disk can take to make a group of records durable before a master hands its leadership to another copy;
 	// default 2 s.
 	SlowSync time.Duration
+	// payload is the newest version of payloads that this node reads; default Payload.
+	payload int
 }
 
 // Peers exchanges messages with other copies of the shard.
@@ -140,6 +147,8 @@ func newCopy(dir string, o CopyOptions) (*Copy, error) {
 	if c.o.SlowSync == 0 {
 		c.o.SlowSync = 2 * time.Second
 	}
+	c.o.payload = cmp.Or(c.o.payload, Payload)
+	c.payload = unstatedPayload // no copy leads before its first view
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -197,6 +206,7 @@ func (c *Copy) openLog() error {
 	at := c.index.Applied()
 	explained := false // damage reported by the log was already handled
 	revs := replica.NewRevisions(meta.Horizon)
+	revs.Content = content
 	log, err := c.openWAL(&meta, at, &explained, revs)
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (c *testCluster) start(name coord.NodeID) *testNode {
 		Peers: &cluster.HTTPPeers{Client: &http.Client{Transport: &http.Transport{}}, Scheme: "http"},
 		Ready: func(i coord.Incarnation) {
 			// This fails only if the session has ended, and then another Ready follows.
-			_ = n.session.Announce(context.Background(), coord.Node{ID: name, Incarnation: i, Address: l.Addr().String()})
+			_ = n.session.Announce(context.Background(), coord.Node{ID: name, Incarnation: i, Address: l.Addr().String(), Payload: cluster.Payload})
 		},
 	})
 	must(c.t, err)

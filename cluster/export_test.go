@@ -40,3 +40,6 @@ func Replace(ctx context.Context, c *Copy, ps ...*concordat.Profile) (int, error
 	_, err := c.replaceIn(ctx, operation{Epoch: anyEpoch}, puts(ps))
 	return put(len(ps), err)
 }
+
+// PayloadOf is payloadOf.
+var PayloadOf = payloadOf

@@ -218,7 +218,8 @@ func TestPanicsKeepTheirCause(t *testing.T) {
 // TestProfileRefused: a profile that was truncated or has an overlong number, as another node or a log could contain it, is refused.
 func TestProfileRefused(t *testing.T) {
 	long := bytes.Repeat([]byte{0xff}, 11)
-	for _, whole := range [][]byte{appendProfile(nil, sample()), appendProfile(nil, meant(5, 300))} {
+	for _, whole := range [][]byte{appendProfile(nil, sample()), appendProfile(nil, meant(5, 300)),
+		appendProfile(nil, by(index.UnknownCells, meant(5, 300)))} {
 		for i := range whole {
 			if p, ok := parseProfile(whole[:i]); ok {
 				t.Errorf("the first %d bytes read as %+v", i, p)

@@ -102,7 +102,7 @@ const fetchBits = 40
 func (hs *hosting) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
 	o := hs.o.Copy
 	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = hs.o.Index, hs.o.Node.ID, views, hs.peers, false
-	o.Index.Shard = id
+	o.Index.Shard, o.payload = id, hs.o.Node.Payload
 	o.Ready = func(i coord.Incarnation) { hs.readyFor(id, i) }
 	o.Replica.FirstFetch = hs.opened.Add(1) << fetchBits
 	dir := copyDir(hs.o.Dir, id)

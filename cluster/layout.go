@@ -36,6 +36,9 @@ type Member struct {
 	Key string `json:"key,omitempty"`
 	// Authority means that the node has the key of the cluster's authority.
 	Authority bool `json:"authority,omitempty"`
+	// Payload is coord.Node.Payload as of the node's last start. A program that does not know this field drops it, for all members; 0
+	// means 2.
+	Payload int `json:"payload,omitempty"`
 }
 
 const (

@@ -161,7 +161,7 @@ func (n *Node) join(ctx context.Context) error {
 			return err
 		}
 		next, err := l.with(n.o.Node.ID, func(m *Member) {
-			m.Boot, m.Zone, m.Authority = n.boot, n.o.Node.Zone, n.o.Authority
+			m.Boot, m.Zone, m.Authority, m.Payload = n.boot, n.o.Node.Zone, n.o.Authority, n.o.Node.Payload
 			m.Key = cmp.Or(m.Key, n.o.Key)
 		})
 		if err != nil {

@@ -36,6 +36,7 @@ type testSite struct {
 	clocks  map[coord.NodeID]func() time.Time
 	noted   cluster.Acknowledged    // nil for none
 	meaning map[coord.NodeID]string // how each node indexes by meaning; default "table"
+	payload map[coord.NodeID]int    // newest version of payloads that each node reads; default cluster.Payload
 }
 
 type running struct {
@@ -102,7 +103,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	}
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
-		Node:  coord.Node{ID: name, Address: l.Addr().String(), Meaning: meaning},
+		Node:  coord.Node{ID: name, Address: l.Addr().String(), Meaning: meaning, Payload: s.payload[name]},
 		Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
 		Copy:  cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]},
 		Fatal: func(err error) { r.fatal <- err }, Acknowledged: s.noted,

@@ -71,8 +71,12 @@ func TestNumbers(t *testing.T) {
 
 func FuzzUnpackChanges(f *testing.F) {
 	p := &concordat.Profile{Scheme: "s", Document: concordat.Document{Library: "l", ID: "d", Text: "x"}}
-	b, err := packChanges([]index.Change{{Put: p}, {Delete: concordat.Ref{Site: "s", Library: "l", Document: "e"}}})
+	b, err := packChanges([]index.Change{{Put: p}, {Delete: concordat.Ref{Site: "s", Library: "l", Document: "e"}}}, Payload)
 	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	if b, err = packChanges([]index.Change{{Put: meant(5, 300)}, {Put: by(index.UnknownCells, meant(5))}}, Payload); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b)
@@ -81,7 +85,7 @@ func FuzzUnpackChanges(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := packChanges(changes)
+		again, err := packChanges(changes, Payload)
 		if err != nil {
 			t.Fatal(err)
 		}

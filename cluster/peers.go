@@ -20,7 +20,8 @@ import (
 // either end (mutual TLS, or a separate network).
 
 const (
-	peerPrefix = "/cluster/node/" + version + "/"
+	// peerPrefix contains a version that changes only if nodes of two versions cannot work together at all; see Protocol.
+	peerPrefix = "/cluster/node/2/"
 	maxFetch   = 64 << 10
 	// maxReply is the maximum size of a reply, which contains one record of maximum size or many small ones.
 	maxReply = wal.MaxPayload + 1<<20

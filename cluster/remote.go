@@ -16,11 +16,9 @@ import (
 	"concordat/index"
 )
 
-// version changes with every change to a type that crosses the connection.
-const version = "2"
-
 const (
-	prefix = "/cluster/" + version + "/"
+	// prefix contains a version that changes with every change to a type that crosses the connection.
+	prefix = "/cluster/3/"
 	// maxBody is the maximum size of one message, which can be a batch of profiles with their texts.
 	maxBody     = 1 << 30
 	dialTimeout = 10 * time.Second
@@ -242,7 +240,7 @@ func packProfiles(ps []*concordat.Profile) ([]byte, error) {
 	for i, p := range ps {
 		changes[i].Put = p
 	}
-	return packChanges(changes)
+	return packChanges(changes, Payload)
 }
 
 // unpackProfiles is the inverse of packProfiles. Errors: concordat.ErrInvalid, concordat.ErrCorrupt.

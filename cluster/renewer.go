@@ -45,6 +45,9 @@ func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Chan
 	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
 		return 0, fmt.Errorf("cannot delete documents while recomputing profiles: %w", concordat.ErrInvalid)
 	}
+	if err := c.renewable(changes); err != nil {
+		return 0, err
+	}
 	var left []int
 	first := 0
 	for few := range slices.Chunk(changes, replacedAtOnce) {
@@ -62,6 +65,19 @@ func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Chan
 		return seq, &lateError{changes: left, newest: c.newestRevision()}
 	}
 	return seq, nil
+}
+
+// renewable returns concordat.ErrRefused if the log cannot state by which definition the cells were computed, because the documents would
+// immediately need to be recomputed again.
+func (c *Copy) renewable(changes []index.Change) error {
+	c.mu.Lock()
+	payload, oldest := c.payload, c.oldest
+	c.mu.Unlock()
+	if payload >= definedVersion || !slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put.Cells != nil }) {
+		return nil
+	}
+	return fmt.Errorf("node %[1]s, which has a copy of shard %[2]s, runs an older version of the program: concordat cluster upgrade %[1]s; then try again: %[3]w",
+		oldest, c.o.Index.Shard, concordat.ErrRefused)
 }
 
 func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Change) (seq uint64, left []int, err error) {
@@ -108,7 +124,7 @@ func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.
 	if len(same) == 0 {
 		return nil, left, nil
 	}
-	records, size, err := c.records(same)
+	same, records, size, err := c.records(same)
 	if err == nil {
 		err = c.room(size)
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,7 +235,7 @@ func (r *router) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64
 // write sends the changes to a node that should be master.
 func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
 	changes []index.Change) (uint64, error) {
-	packed, err := packChanges(changes)
+	packed, err := packChanges(changes, cmp.Or(to.Payload, unstatedPayload))
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -287,7 +288,25 @@ func (c *Copy) onView(id concordat.ShardID, v coord.View) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.live = v.Live
+	c.readPayload(s.State, &v)
 	c.stepLocked(replica.View{Shard: s, Me: v.Me, Live: live})
+}
+
+// readPayload determines the newest version of payloads that all nodes with a copy read, and a node that reads no newer one. mu must be
+// held.
+func (c *Copy) readPayload(s coord.State, v *coord.View) {
+	if v.Config.Version != c.config {
+		c.config, c.members = v.Config.Version, nil
+		if l, err := ParseLayout(v.Config); err == nil {
+			c.members = l.Members
+		}
+	}
+	c.payload, c.oldest = c.o.payload, c.o.Node
+	for _, id := range slices.Concat(s.ISR, s.Replicas) {
+		if p := payloadOf(v.Live, c.members, id); p < c.payload && id != c.o.Node {
+			c.payload, c.oldest = p, id
+		}
+	}
 }
 
 // cas sends a compare-and-swap to the coordinator and passes its result to the replica.

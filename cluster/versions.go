@@ -20,11 +20,26 @@ const (
 	Protocol = 1
 	// OldestProtocol is the oldest version it understands.
 	OldestProtocol = 1
+	// Payload is the newest version of a put's payload in the log that this program reads. A master writes a version only when all nodes
+	// with a copy read it.
+	Payload = definedVersion
+	// unstatedPayload is the newest version that a program reads if it does not state any.
+	unstatedPayload = cellsVersion
 )
 
 // speak fills in versions that the node did not state.
 func speak(n *coord.Node) {
 	n.Protocol, n.OldestProtocol, n.Log = cmp.Or(n.Protocol, Protocol), cmp.Or(n.OldestProtocol, OldestProtocol), cmp.Or(n.Log, wal.Version)
+	n.Payload = cmp.Or(n.Payload, Payload)
+}
+
+// payloadOf returns the newest version of payloads that a node reads. While it is not live, what it stated when it last joined counts,
+// because it may return without a restart.
+func payloadOf(live map[coord.NodeID]coord.Node, members map[coord.NodeID]Member, id coord.NodeID) int {
+	if n, ok := live[id]; ok {
+		return cmp.Or(n.Payload, unstatedPayload)
+	}
+	return cmp.Or(members[id].Payload, unstatedPayload)
 }
 
 // compatible returns concordat.ErrRefused, naming both versions, if the node cannot work with one of the live nodes.

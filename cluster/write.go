@@ -28,7 +28,7 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 	if len(changes) == 0 {
 		return 0, nil
 	}
-	records, size, err := c.records(changes)
+	changes, records, size, err := c.records(changes)
 	if err != nil {
 		return 0, err
 	}
@@ -85,9 +85,13 @@ func (c *Copy) await(ctx context.Context, w *write) (uint64, error) {
 	}
 }
 
-// records returns the records of the changes, without revisions, and their size in the log in bytes.
-func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, err error) {
-	records = make([]wal.Record, len(changes))
+// records returns the records of the changes, without revisions, and their size in the log in bytes. logged contains the changes as the
+// records state them, because every copy must store the same.
+func (c *Copy) records(changes []index.Change) (logged []index.Change, records []wal.Record, size int, err error) {
+	c.mu.Lock()
+	payload := c.payload
+	c.mu.Unlock()
+	logged, records = make([]index.Change, len(changes)), make([]wal.Record, len(changes))
 	err = guard(c.o.Panicked, func() (err error) {
 		for i := range changes {
 			if p := changes[i].Put; p != nil {
@@ -95,14 +99,15 @@ func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, 
 					return err
 				}
 			}
-			if records[i], err = record(&changes[i]); err != nil {
+			logged[i] = readable(changes[i], payload)
+			if records[i], err = record(&logged[i]); err != nil {
 				return err
 			}
 			size += records[i].Size()
 		}
 		return nil
 	})
-	return records, size, err
+	return logged, records, size, err
 }
 
 // room returns an error for records that the log would refuse, because a master that cannot log an accepted write must step down.

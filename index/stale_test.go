@@ -241,7 +241,8 @@ func wantFound(t *testing.T, s *Shard, cell concordat.Cell, want ...concordat.Do
 func TestStaleChange(t *testing.T) {
 	g := indextest.NewGenerator(1, 20)
 	var ps []*concordat.Profile
-	for id, by := range map[concordat.DocumentID]string{"present": "", "stated": PresentCells, "earlier": "0123456789abcdef", "unknown": UnknownCells} {
+	for id, by := range map[concordat.DocumentID]string{"present": "", "stated": PresentCells, "earlier": "0123456789abcdef",
+		"unknown": UnknownCells} {
 		p := g.Profile("l", id, 3)
 		p.Cells, p.CellsBy, p.Terms = []concordat.Cell{3}, by, []concordat.TermCount{{Term: 7, Count: 3}}
 		ps = append(ps, p)

@@ -34,6 +34,9 @@ type Node struct {
 	Protocol       int `json:"protocol,omitempty"`
 	OldestProtocol int `json:"oldest_protocol,omitempty"`
 	Log            int `json:"log,omitempty"`
+	// Payload is the newest version of a document's payload in the log that the node reads. 0, sent by programs that do not state it,
+	// means 2.
+	Payload int `json:"payload,omitempty"`
 	// Meaning describes how the node indexes documents by meaning: MeaningOff, or the digest of the cells. It is empty if the node's
 	// program does not state it.
 	Meaning string `json:"meaning,omitempty"`

@@ -13,6 +13,10 @@ import (
 // It remembers only the documents of the newest records. A write that could be older than a forgotten one is refused too, and the sender
 // repeats it with a higher revision. As a result, nothing depends on clocks, and the memory for deleted documents is bounded.
 type Revisions struct {
+	// Content returns the part of a record's payload in which two writes that are the same must agree; nil means all of it. It must be set
+	// before the first Add.
+	Content func(payload []byte) []byte
+
 	horizon uint64            // no record outside ring has a higher revision
 	ring    []revised         // newest records with a revision, by number
 	from    int               // index of the oldest record in ring; those before it are forgotten
@@ -50,7 +54,7 @@ func (v *Revisions) Add(rec *wal.Record) {
 	}
 	v.newest = max(v.newest, rec.Rev)
 	doc := documentHash(rec.ID)
-	v.ring = append(v.ring, revised{rec.Seq, doc, rec.Rev, contentSum(rec)})
+	v.ring = append(v.ring, revised{rec.Seq, doc, rec.Rev, v.sum(rec)})
 	v.last[doc] = max(v.last[doc], rec.Rev)
 }
 
@@ -130,7 +134,7 @@ func (v *Revisions) judge(rec *wal.Record) verdict {
 	case rev > last && rev > v.horizon:
 		return fresh
 	case known:
-		sum := contentSum(rec)
+		sum := v.sum(rec)
 		for _, r := range v.ring[v.from:] {
 			if r.doc == doc && r.rev == rev && r.sum == sum {
 				return made
@@ -142,8 +146,13 @@ func (v *Revisions) judge(rec *wal.Record) verdict {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func contentSum(rec *wal.Record) uint32 {
-	return crc32.Update(uint32(rec.Kind), castagnoli, rec.Payload)
+// sum returns the checksum of the record's content.
+func (v *Revisions) sum(rec *wal.Record) uint32 {
+	content := rec.Payload
+	if v.Content != nil {
+		content = v.Content(content)
+	}
+	return crc32.Update(uint32(rec.Kind), castagnoli, content)
 }
 
 // documentHash is FNV-1a (Fowler, Noll and Vo). If two documents have the same hash, the only cost is a repeated write.
