@@ -180,3 +180,54 @@ func TestBackgroundBetweenLanguages(t *testing.T) {
 		}
 	}
 }
+
+// TestBackgroundOfRareLanguage: the only source in a language does not stand out if sources in other languages are as near. It does if
+// they are not, or if enough sources in its own language are not.
+func TestBackgroundOfRareLanguage(t *testing.T) {
+	const sentences, dimensions = 4, 40
+	vectors := func(source int, alike float64) (out [][]float32) {
+		for k := range sentences {
+			v := make([]float32, dimensions)
+			v[k], v[sentences+source] = float32(alike), float32(math.Sqrt(1-alike*alike))
+			out = append(out, v)
+		}
+		return out
+	}
+	every := []int{0, 1, 2, 3}
+	for _, x := range []struct {
+		name   string
+		french int     // other sources in French, unrelated
+		german float64 // similarity of the sources in German
+		leads  int
+	}{{"others as near", 0, 0.22, 0}, {"others unrelated", 0, 0, 1}, {"own language unrelated", 5, 0.22, 1}} {
+		sources := []string{source}
+		p, v := meaning.Places{Here: every, There: [][]int{every}}, meaning.Vectors{Here: vectors(0, 1), There: [][][]float32{vectors(0, 0.22)}}
+		add := func(alike float64) {
+			p.There, v.There = append(p.There, every), append(v.There, vectors(len(sources), alike))
+			sources = append(sources, source)
+		}
+		for range 4 {
+			add(x.german)
+		}
+		for range x.french {
+			add(0)
+		}
+		for range meaning.Samples() {
+			v.Samples = append(v.Samples, make([]float32, dimensions))
+		}
+		texts := read(t, append([]string{reworded}, sources...)...)
+		for i, text := range texts {
+			switch {
+			case i == 0:
+				text.Language = "en"
+			case i == 1 || i > 5:
+				text.Language = "fr"
+			default:
+				text.Language = "de"
+			}
+		}
+		if leads := meaning.Compare(texts[0], texts[1:]).Verified(p, v)[0]; len(leads) != x.leads {
+			t.Errorf("%s: leads %+v, want %d", x.name, leads, x.leads)
+		}
+	}
+}

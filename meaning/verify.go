@@ -131,7 +131,8 @@ func (x *verification) usual(v []float32, language string, but int, enough float
 	return best.mean(but)
 }
 
-// usualHere returns usual for a sentence of the submission, which is needed once per source.
+// usualHere returns usual for a sentence of the submission, which is needed once per source. If a language has too few sources, those in
+// all foreign languages take part: vectors are centred by language, so that they can be compared.
 func (x *verification) usualHere(i int32, language string, but int) float32 {
 	of := x.nearest[language]
 	if of == nil {
@@ -143,14 +144,26 @@ func (x *verification) usualHere(i int32, language string, but int) float32 {
 		for _, w := range x.samples[language] {
 			best.add(nearSource{-1, dot(x.here[i], w)})
 		}
+		few := x.few(language)
 		for k := range x.rows {
-			if x.in(k, language) {
+			if x.in(k, language) || few && x.c.foreign(k) && len(x.rows[k]) > 0 {
 				best.add(nearSource{k, x.most(x.here[i], k)})
 			}
 		}
 		of[i] = best
 	}
 	return best.mean(but)
+}
+
+// few reports whether a language has so few samples and sources that the mean over the nearest of all but one is not full.
+func (x *verification) few(language string) bool {
+	n := len(x.samples[language]) - 1
+	for k := range x.rows {
+		if x.in(k, language) {
+			n++
+		}
+	}
+	return n < neighbours
 }
 
 // in reports whether a source is in a language and has sentences to compare.
