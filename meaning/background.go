@@ -28,15 +28,6 @@ func (h *highest) mean() float32 {
 	return sum / neighbours
 }
 
-// background returns the mean of the greatest numbers in best, which holds one per other document.
-func background(best []float32) float32 {
-	h := newHighest()
-	for _, s := range best {
-		h.add(s)
-	}
-	return h.mean()
-}
-
 // nearSource is a source and its nearness to a sentence.
 type nearSource struct {
 	source     int
@@ -79,6 +70,17 @@ func (b *nearestSources) mean(without int) float32 {
 	return sum / float32(max(n, 1))
 }
 
+// background returns the mean over the nearest sources other than the given one, with prior in place of smaller similarities.
+func (b *nearestSources) background(without int) float32 {
+	h := newHighest()
+	for _, x := range b.all() {
+		if x.source != without {
+			h.add(x.similarity)
+		}
+	}
+	return h.mean()
+}
+
 // here returns the background of a submission's sentence for a source.
 func (c *Comparison) here(i int32, d int) float32 {
 	if c.nearest == nil {
@@ -89,13 +91,7 @@ func (c *Comparison) here(i int32, d int) float32 {
 			}
 		}
 	}
-	h := newHighest()
-	for _, x := range c.nearest[i].all() {
-		if x.source != d {
-			h.add(x.similarity)
-		}
-	}
-	return h.mean()
+	return c.nearest[i].background(d)
 }
 
 // sharedSteps are the descending shares of words for the search of a source sentence's background; sentences that share most come first.

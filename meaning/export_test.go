@@ -29,3 +29,12 @@ func Background(submission *Text, sources []*Text, d, j int) (got, want float32)
 	}
 	return c.there(d, int32(j), float32(math.Inf(1))), background(best)
 }
+
+// background returns the mean of the greatest numbers in best, which holds one per other document.
+func background(best []float32) float32 {
+	h := newHighest()
+	for _, s := range best {
+		h.add(s)
+	}
+	return h.mean()
+}

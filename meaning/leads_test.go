@@ -2,6 +2,7 @@ package meaning_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,5 +230,35 @@ func TestBackgroundOfRareLanguage(t *testing.T) {
 		if leads := meaning.Compare(texts[0], texts[1:]).Verified(p, v)[0]; len(leads) != x.leads {
 			t.Errorf("%s: leads %+v, want %d", x.name, leads, x.leads)
 		}
+	}
+}
+
+// TestPlacesInAnotherLanguage: an encoder examines the translation of most sentences, which share few words with it.
+func TestPlacesInAnotherLanguage(t *testing.T) {
+	var english []string
+	german := []string{"", "", "", "", ""}
+	for _, s := range meaning.Samples() {
+		switch {
+		case s.Language == "en" && len(english) == s.Subject:
+			english = append(english, s.Text)
+		case s.Language == "de":
+			german[s.Subject%len(german)] += s.Text + " "
+		}
+	}
+	sources := read(t, german...)
+	for _, text := range sources {
+		text.Language = "de"
+	}
+	right := 0
+	for subject, sentence := range english {
+		submission := read(t, sentence)[0]
+		submission.Language = "en"
+		p := meaning.Compare(submission, sources).Places(nil, nil)
+		if slices.Contains(p.There[subject%len(german)], subject/len(german)) {
+			right++
+		}
+	}
+	if 4*right < 3*len(english) {
+		t.Errorf("places for %d of %d translations", right, len(english))
 	}
 }

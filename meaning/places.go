@@ -8,13 +8,13 @@ import (
 
 // Parameters for nominating places for an encoder (doc/evaluation/meaning.md).
 const (
-	stretch       = 8   // number of the submission's sentences considered together
-	stretchStep   = 4   // distance between stretches
-	stretchBest   = 3   // number of a stretch's sentences that count, namely the ones that stand out most
-	nominatedEach = 7   // maximum number of sources per script that a stretch nominates
-	leastStandOut = 0.1 // minimum margin by which a source stands out over a stretch
-	placesEach    = 2   // number of places in a source that a stretch nominates
-	around        = 2   // sentences on either side of a place
+	stretch       = 8    // number of the submission's sentences considered together
+	stretchStep   = 4    // distance between stretches
+	stretchBest   = 3    // number of a stretch's sentences that count, namely the ones that stand out most
+	nominatedEach = 7    // maximum number of sources per group that a stretch nominates
+	leastStandOut = 0.03 // minimum margin by which a source stands out over a stretch
+	placesEach    = 2    // number of places in a source that a stretch nominates
+	around        = 2    // sentences on either side of a place
 	maxEncoded    = 1000
 )
 
@@ -61,7 +61,7 @@ type nomination struct {
 
 // Places returns the places where sources stand out by the table, with their surroundings; if there are too many, it returns the best
 // ones. They include all leads worth reading and, for each source, the nearby places found by an index of vectors, if any. Sources in a
-// different script from the submission are nominated by the table's vectors alone.
+// different language from the submission are nominated by the table's vectors alone.
 func (c *Comparison) Places(leads [][]Lead, nearby [][]Nearby) Places {
 	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
 	for d := range there {
@@ -175,10 +175,10 @@ func (c *Comparison) nominations(peaks [][]peak) []nomination {
 	var out []nomination
 	for from := 0; from == 0 || from+stretchStep < len(c.submission.Spans); from += stretchStep {
 		end := min(from+stretch, len(c.submission.Spans))
-		for _, wide := range []bool{false, true} {
+		for g := range groups {
 			var of []nomination
 			for d, ps := range peaks {
-				if c.sources[d].wide != wide || ps == nil {
+				if c.group(d) != g || ps == nil {
 					continue
 				}
 				score := float32(0)
@@ -198,13 +198,27 @@ func (c *Comparison) nominations(peaks [][]peak) []nomination {
 	return out
 }
 
+// groups is the number of groups of sources. Those in a group form each other's background.
+const groups = 3
+
+// group returns a source's group: it is in the submission's language, in another language in the same script, or in the other script.
+func (c *Comparison) group(d int) int {
+	switch {
+	case !c.foreign(d):
+		return 0
+	case c.sources[d].wide == c.submission.wide:
+		return 1
+	}
+	return 2
+}
+
 // peaks returns the peak of each source at each sentence of the submission.
 func (c *Comparison) peaks() [][]peak {
 	n := len(c.submission.Spans)
 	out, most := make([][]peak, len(c.sources)), make([][]float32, len(c.sources))
 	for d := range c.sources {
 		out[d], most[d] = make([]peak, n), make([]float32, n)
-		if c.sources[d].wide != c.submission.wide {
+		if c.foreign(d) {
 			c.acrossPeaks(d, out[d], most[d])
 			continue
 		}
@@ -215,20 +229,18 @@ func (c *Comparison) peaks() [][]peak {
 		}
 	}
 	for i := range n {
+		var nearest [groups]nearestSources
 		for d := range out {
-			var others []float32
-			for k := range out {
-				if k != d && c.sources[k].wide == c.sources[d].wide {
-					others = append(others, most[k][i])
-				}
-			}
-			out[d][i].above = max(0, most[d][i]-background(others))
+			nearest[c.group(d)].add(nearSource{d, most[d][i]})
+		}
+		for d := range out {
+			out[d][i].above = max(0, most[d][i]-nearest[c.group(d)].background(d))
 		}
 	}
 	return out
 }
 
-// acrossPeaks finds the peaks of a source in another script, by the table alone.
+// acrossPeaks finds the peaks of a source in another language, by the table alone.
 func (c *Comparison) acrossPeaks(d int, peaks []peak, most []float32) {
 	if c.directions == nil {
 		c.directions = map[int32][]float32{}
