@@ -131,8 +131,8 @@ func (x *verification) usual(v []float32, language string, but int, enough float
 	return best.mean(but)
 }
 
-// usualHere returns usual for a sentence of the submission, which is needed once per source. If a language has too few sources, those in
-// all foreign languages take part: vectors are centred by language, so that they can be compared.
+// usualHere returns usual for a sentence of the submission, which is needed once per source. If a language has few sources, those in all
+// other languages than the submission's also count, because nothing else would show how near an unrelated source is.
 func (x *verification) usualHere(i int32, language string, but int) float32 {
 	of := x.nearest[language]
 	if of == nil {
